@@ -30,12 +30,6 @@ class Cell:
     header: str
 
 
-def label_of(text: str, cells: Sequence[Cell]) -> str:
-    """The name of a table row: the first of its first cells that has letters, else the first one."""
-    names = [text[cell.start : cell.end] for cell in cells[:3]]
-    return next((name for name in names if sum(map(str.isalpha, name)) > 1), names[0] if names else "")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """A paragraph, list item, table row or another piece of visible text with single spaces.

@@ -10,7 +10,7 @@ from itertools import combinations
 from ua_tui.observers.check.compare import RATES, is_mistyped, is_same_value, same_noun
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
-from ua_tui.observers.check.nearness import Moment, order_of
+from ua_tui.observers.check.passages import Moment, order_of
 
 _MOST = 28
 """Values that are combined for a claim: of 254 true calculations 20 values gave 167, 28 or 40 values 173."""

@@ -27,7 +27,11 @@ _DOLLARS = frozenset({"USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN"})
 
 
 def span(claim: Figure) -> list[tuple[str, float, float]]:
-    """For each reading of a claim its unit and the values that a source may have for it; the unit "plain" is any."""
+    """What a source's figure may be found by that has a claim's value: keys of the index, and the values there."""
+    if claim.kind != "amount":
+        year, month, day = claim.date
+        spans = [(claim.name or f"day {month} {day}", 0.0, 0.0), (f"year {0 if day else year}", 0.0, 0.0)]
+        return spans + [("", each.value, each.value) for each in claim.readings]
     spans = []
     for each in claim.readings:
         slack = max(each.coarse, each.step, abs(each.value) * _CONVERTED, _beyond(claim, each)) * 1.01

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ua_tui.observers.check.blocks import Block
 from ua_tui.observers.check.compare import EXACT
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import YEAR
@@ -19,8 +18,7 @@ from ua_tui.observers.check.matching import (
     is_unscaled,
     may_stand_for,
 )
-from ua_tui.observers.check.nearness import ROLES, Moment, order_of
-from ua_tui.observers.check.sources import Passage, row_name
+from ua_tui.observers.check.passages import ROLES, Moment, order_of
 
 _RIVAL, _LONE_RIVAL = 0.36, 0.5
 """How much more alike the place of another value must be than that of the claim's value for amber: 1.5 percent of 982
@@ -175,26 +173,22 @@ def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
 
 def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
     """What a table has in the row with the name and the column with the years of a claim's cell, if it is another."""
-    block, passages = look.statement.block, look.corpus.passages
-    known, name = passages[match.passage], row_name(block.text, block.cells)
-    if not (block.cells and known.cells and name):
+    row, passages = look.statement.passage, look.corpus.passages
+    known, name = passages[match.passage], row.name
+    if not (row.cells and known.cells and name):
         return None
-    years = YEAR.findall(block.cells[_column(block, look.statement.figures[at])].header)
-    row, own = match.passage, _column(known, match.figure)
+    years = YEAR.findall(row.header(look.statement.figures[at]))
+    number, own = match.passage, known.column(match.figure)
     columns = [n for n, cell in enumerate(known.cells) if years and YEAR.findall(cell.header) == years]
     column = columns[0] if len(columns) == 1 else own
     if known.name != name:
         rows = (each for each in look.near if passages[each].group == known.group)
-        row = next((each for each in rows if passages[each].name == name), row)
-    if (row, column) == (match.passage, own) or len(passages[row].cells) != len(known.cells):
+        number = next((each for each in rows if passages[each].name == name), number)
+    there = passages[number]
+    if (number, column) == (match.passage, own) or len(there.cells) != len(known.cells):
         return None
-    there = (each for each in passages[row].figures if _column(passages[row], each) == column)
-    return next((look.compare(at, row, each) for each in there if not is_same(match.figure, each)), None)
-
-
-def _column(row: Block | Passage, figure: Figure) -> int:
-    """The number of the cell that a figure is in."""
-    return sum(cell.end <= figure.start for cell in row.cells[:-1])
+    values = (each for each in there.figures if there.column(each) == column)
+    return next((look.compare(at, number, each) for each in values if not is_same(match.figure, each)), None)
 
 
 def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
@@ -211,7 +205,8 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
             a, b = look.statement.figures[one], look.statement.figures[other]
             if not _are_alike(a, b):
                 continue
-            order = _order(a, b, look.moments[one], look.moments[other])
+            own = look.statement.passage.moments
+            order = _order(a, b, own[a.start], own[b.start])
             times = [passages[each.passage].moments[each.figure.start] for each in (first, second)]
             there = _order(first.figure, second.figure, *times)
             if order * there > 0:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
-from ua_tui.observers.check.calculation import Calculation
+from ua_tui.observers.check.calculation import Calculation, Operand
 from ua_tui.observers.check.compare import Problem
 from ua_tui.observers.check.doubts import altered, instead_of, is_contrary, misdated, rival_of, swapped
 from ua_tui.observers.check.figures.figure import Figure
@@ -58,7 +58,7 @@ def check_figures(
     for statement in statements(document, style, corpus):
         stop.check()
         look = Look(statement, corpus, style.words)
-        earlier.enter(statement.block.section)
+        earlier.enter(statement.passage.heading)
         operands = Operands(look, earlier)
         for figure, claim in zip(
             statement.figures, _Judge(look, places, operands, close).claims(), strict=True
@@ -67,7 +67,7 @@ def check_figures(
             if count > _MOST:
                 document.notices.append(f"Only the first {_MOST:,} figures were checked.")
                 return
-            yield places.place(statement.number, figure.start), claim
+            yield places.place(statement.passage.number, figure.start), claim
         earlier.add(statement, operands.own)
 
 
@@ -137,15 +137,12 @@ class _Judge:
 
     def _calculated(self, at: int, made: Calculation) -> Claim:
         """The claim of a figure that a calculation gives, as it is or in the other direction, or gives otherwise."""
-        behind = [each for operand in made.operands for each in operand.behind or (operand,)]
-        matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
+        values = [each for operand in made.operands for each in operand.behind or (operand,)]
         doubt = _OPPOSED if made.is_opposed else ""
         if made.is_wrong:
             doubt = _POINTS if made.name == "points" else _WRONG
         state: State = "differs" if doubt else "calculated"
-        return self._claim(
-            at, state, matches, note=doubt or f"Calculated: {made.name}.", formula=made.formula
-        )
+        return self._claim(at, state, values, note=doubt or f"Calculated: {made.name}.", formula=made.formula)
 
     def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
         """The claim of a figure in whose place a source has another one."""
@@ -166,29 +163,30 @@ class _Judge:
         self,
         at: int,
         state: State,
-        matches: Sequence[Match],
+        values: Sequence[Match | Operand],
         *,
         instead: str = "",
         note: str = "",
         formula: str = "",
     ) -> Claim:
         statement, figure = self.statement, self.statement.figures[at]
+        own = statement.passage
         return Claim(
             kind="figure",
             state=state,
-            quote=self.places.quote(statement.number, figure.start, figure.end),
-            sentence=statement.text.strip(),
-            section=statement.block.section,
+            quote=self.places.quote(own.number, figure.start, figure.end),
+            sentence=own.text[statement.start : statement.end].strip(),
+            section=own.heading,
             url=statement.cites,
-            passages=tuple(self._passage(match) for match in matches),
+            passages=tuple(self._passage(each) for each in values),
             instead=instead,
             formula=formula,
             note=note,
         )
 
-    def _passage(self, match: Match) -> Passage:
-        known = self.corpus.passages[match.passage]
-        start, end = match.figure.start, match.figure.end
+    def _passage(self, value: Match | Operand) -> Passage:
+        known = self.corpus.passages[value.passage]
+        start, end = value.figure.start, value.figure.end
         return Passage(
             source=known.source,
             text=known.text,

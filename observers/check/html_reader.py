@@ -75,6 +75,7 @@ class _Reader:
         self.stop = stop
         self.parts: list[str] = []
         self.length = self.total = self.count = 0
+        self.is_open = False
         self.section = ""
         self.kinds: list[BlockKind] = ["paragraph"]
         self.spans: list[Span] = []
@@ -115,10 +116,15 @@ class _Reader:
             self._end_table()
 
     def _add(self, text: str | None) -> None:
-        if text:
-            self.parts.append(text)
-            self.length += len(text)
-            self.total += len(text)
+        """Add text to what is collected, with single spaces."""
+        self.total += len(text or "")
+        if not (seen := (text or "").translate(INVISIBLE)):
+            return
+        if words := " ".join(seen.split()):
+            is_apart = self.length and (self.is_open or seen[0].isspace())
+            self.parts.append(f" {words}" if is_apart else words)
+            self.length += len(self.parts[-1])
+        self.is_open = seen[-1].isspace() or (self.is_open and not words)
 
     def _lines(self, element: Any) -> None:
         """Read preformatted text, line by line."""
@@ -174,17 +180,16 @@ class _Reader:
         if _MARK.fullmatch(text.strip()) and (is_raised or not text.strip().isdigit()):
             self.parts = ["".join(self.parts)[:start]]
             self.length = start
+            self.is_open |= text[0].isspace()
         self.spans.append((start, self.length, url))
 
     def _taken(self) -> tuple[str, list[Span]]:
-        """The collected text with single spaces, and the ranges in it."""
-        raw = "".join(self.parts)
-        last = len(raw)
+        """The collected text, and the ranges in it, none of which begins with a space."""
+        text, last = "".join(self.parts), self.length
         spans = [(min(a, last), min(b, last), url) for a, b, url in self.spans]
-        places, text = _squeezed(raw, [place for each in spans for place in each[:2]])
-        self.parts, self.length, self.spans = [], 0, []
+        self.parts, self.length, self.spans, self.is_open = [], 0, [], False
         self.open = [(0, url) for _, url in self.open]
-        return text, [_stripped(text, places[a], places[b], url) for a, b, url in spans]
+        return text, [(a + (a < b and text[a] == " "), b, url) for a, b, url in spans]
 
     def _flush(self) -> None:
         if self.tables and self.kinds[-1] == "row":
@@ -285,25 +290,3 @@ def _block(kind: BlockKind, text: str, spans: Sequence[Span], **more: Any) -> Bl
     links = [each for each in spans if each[2] != _QUOTED]
     quoted = [each[:2] for each in spans if each[2] == _QUOTED]
     return with_addresses(Block(kind=kind, text=text, links=links, quoted=quoted, **more))
-
-
-def _squeezed(raw: str, marks: Sequence[int]) -> tuple[dict[int, int], str]:
-    """The text with single spaces, and for some places of the raw text their places there."""
-    places: dict[int, int] = {}
-    out, last, is_open = "", 0, False
-    for mark in sorted({*marks, len(raw)}):
-        piece = raw[last:mark].translate(INVISIBLE)
-        words = " ".join(piece.split())
-        if words:
-            out += (" " if out and (is_open or piece[0].isspace()) else "") + words
-            is_open = piece[-1].isspace()
-        else:
-            is_open |= bool(piece)
-        places[mark] = len(out)
-        last = mark
-    return places, out
-
-
-def _stripped(text: str, start: int, end: int, url: str) -> Span:
-    """A range without the space that it begins with."""
-    return start + (start < end and text[start] == " "), end, url

@@ -23,7 +23,7 @@ from ua_tui.observers.check.compare import (
 )
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root, stem
-from ua_tui.observers.check.nearness import Moment, alike, moment
+from ua_tui.observers.check.passages import alike
 from ua_tui.observers.check.sources import Corpus
 from ua_tui.observers.check.statements import Statement
 
@@ -92,12 +92,6 @@ class Look:
         """The passages that share words with the sentence, the nearest first."""
         return sorted(self.scores, key=lambda each: -self.scores[each])
 
-    @cached_property
-    def moments(self) -> list[Moment]:
-        """The times of the sentence's figures."""
-        block = self.statement.block
-        return [moment(block.text, each, self.words, block.cells) for each in self.statement.figures]
-
     @property
     def found(self) -> list[Match]:
         """The matches without a problem."""
@@ -137,7 +131,11 @@ class Look:
 
     def _likeness(self, at: int, passage: int, start: int) -> float:
         """How far the words around a claim and around a place of a source are the same, from 0 to 1."""
-        one, other = self.statement.profiles[at], self.corpus.passages[passage].profiles[start]
+        figure = self.statement.figures[at]
+        one, other = (
+            self.statement.passage.profiles[figure.start],
+            self.corpus.passages[passage].profiles[start],
+        )
         return (alike(one, other, self.corpus.idf) + alike(other, one, self.corpus.idf)) / 2
 
     def is_near(self, figure: Figure, match: Match, places: int) -> bool:
@@ -184,25 +182,9 @@ class Look:
         # "1,206 of 4,812 people" are people, whatever the source calls the part.
         return bool(beside) and not any(is_same(figure, each) for figure in figures for each in beside)
 
-    def candidates(self, figure: Figure) -> Iterator[tuple[int, int]]:
-        """The passages, and the places of the figures in them, that may have a claim's value."""
-        if figure.kind == "name":
-            yield from self.corpus.named.get(figure.name, ())
-            if figure.readings:
-                yield from self.corpus.having("", figure.value, figure.value)
-        elif figure.kind == "date":
-            year, month, day = figure.date
-            yield from self.corpus.named.get(f"day {month} {day}" if month else f"year {year}", ())
-            if month and not day:
-                yield from self.corpus.named.get(f"year {year}", ())
-            if figure.readings:
-                yield from self.corpus.having("", figure.value, figure.value)
-        else:
-            for unit, low, high in span(figure):
-                yield from self.corpus.having(unit, low, high)
-
     def _same(self, figure: Figure) -> Iterator[tuple[int, Figure]]:
-        tried = sorted(set(self.candidates(figure)), key=lambda each: -self.scores.get(each[0], 0.0))
+        found = {each for wanted in span(figure) for each in self.corpus.having(*wanted)}
+        tried = sorted(found, key=lambda each: -self.scores.get(each[0], 0.0))
         for passage, place in tried[:_CANDIDATES]:
             source = self.corpus.passages[passage].figures[place]
             if is_same(figure, source):

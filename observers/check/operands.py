@@ -10,9 +10,8 @@ from itertools import combinations
 from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate
 from ua_tui.observers.check.figures.context import CLAUSE
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import root
+from ua_tui.observers.check.figures.vocabulary import root, roots
 from ua_tui.observers.check.matching import Look
-from ua_tui.observers.check.sources import roots
 from ua_tui.observers.check.statements import Statement
 
 _KEPT = 6
@@ -84,9 +83,9 @@ class Operands:
     def is_total(self, at: int) -> bool:
         """Whether a word between a figure and the ones beside it says that it is a sum or a mean."""
         words, text = self.look.words, self._blanked
-        figure, first = self.statement.figures[at], self.statement.start
-        before = text[: figure.start - first].rpartition("#")[2]
-        behind = text[figure.end - first :].partition("#")[0]
+        figure = self.statement.figures[at]
+        before = text[self.statement.start : figure.start].rpartition("#")[2]
+        behind = text[figure.end : self.statement.end].partition("#")[0]
         cues = words.calculation["sum"] | words.calculation["mean"]
         return not cues.isdisjoint(roots(f"{before} {behind}", words.common))
 
@@ -94,16 +93,14 @@ class Operands:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
         statement, words = self.statement, self.look.words
         figure, text, cues = statement.figures[at], self._blanked, words.calculation
-        start, end = figure.start - statement.start, figure.end - statement.start
-        before = CLAUSE.split(text[max(0, start - 60) : start])[-1]
-        after = CLAUSE.split(text[end : end + 40])[0]
+        before = CLAUSE.split(text[max(0, figure.start - 60) : figure.start])[-1]
+        after = CLAUSE.split(text[figure.end : figure.end + 40])[0]
         if figure.bound in ("over", "under"):
             # "Less than half" announces no difference.
             before = words.bounds.sub("", before)
-        headers = [cell.header for cell in statement.block.cells if cell.start <= figure.start < cell.end]
-        sentence = frozenset(roots(text, frozenset()))
-        around = frozenset(roots(" ".join([before, after, *headers]), frozenset()))
-        around |= sentence if statement.block.cells else frozenset()
+        sentence = frozenset(roots(text[statement.start : statement.end], frozenset()))
+        around = frozenset(roots(" ".join([before, after, statement.passage.header(figure)]), frozenset()))
+        around |= sentence if statement.passage.cells else frozenset()
         names = {name for name in cues if cues[name] & (sentence if name == "sum" else around)}
         if figure.unit == "×":
             names.add("ratio")
@@ -119,11 +116,10 @@ class Operands:
 
     @cached_property
     def _blanked(self) -> str:
-        """The sentence without its figures: "per cent" announces no mean."""
-        text = self.statement.text
-        for figure in self.statement.figures:
-            start, end = figure.start - self.statement.start, figure.end - self.statement.start
-            text = f"{text[:start]}{'#' * (end - start)}{text[end:]}"
+        """The text around the sentence without its figures: "per cent" announces no mean."""
+        text = self.statement.passage.text
+        for each in self.statement.passage.figures:
+            text = f"{text[: each.start]}{'#' * (each.end - each.start)}{text[each.end :]}"
         return text
 
     def _operands(self, at: int) -> list[Operand]:
@@ -144,14 +140,14 @@ class Operands:
 
     def _named(self, operand: Operand, at: int) -> Operand:
         """A value of the sentence as a claim uses it; one before a semicolon is as far as in the sentence before."""
-        figures, first = self.statement.figures, self.statement.start
+        figures = self.statement.figures
         figure = figures[operand.at]
-        start, end = sorted((figure.start - first, figures[at].start - first))
+        start, end = sorted((figure.start, figures[at].start))
         if ";" in self._blanked[start:end]:
             return replace(operand, level=_BEFORE)
-        role, _ = self.look.moments[operand.at]
+        role, _ = self.statement.passage.moments[figure.start]
         # "5 more than 40" in one clause has the thing compared with behind it.
-        is_reference = operand.at > at and "#" in CLAUSE.split(self._blanked[: figure.start - first])[-1]
+        is_reference = operand.at > at and "#" in CLAUSE.split(self._blanked[: figure.start])[-1]
         return replace(
             operand, moment=(role or (-1 if is_reference else int(operand.at < at)), operand.moment[1])
         )
@@ -159,10 +155,6 @@ class Operands:
     def _operand(self, passage: int, figure: Figure, nearness: float) -> Operand:
         """A value of a source, with what the words there say of its time."""
         known = self.passages[passage]
-        place, cell = next(
-            ((at, each) for at, each in enumerate(known.cells) if each.start <= figure.start < each.end),
-            (-1, None),
-        )
-        column = (cell and cell.header) or str(place)
+        column = known.header(figure) or str(known.column(figure))
         moment = known.moments[figure.start]
         return Operand(passage, figure, known.group, 0.0, nearness, moment, column=column)

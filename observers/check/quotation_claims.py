@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 
 from ua_tui.core.claims.records import Claim, Passage, TextQuote
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
@@ -179,18 +180,14 @@ def _find(parts: Sequence[_Part], text: _Text, negations: frozenset[str]) -> tup
 
 def _nearest(words: Sequence[str], text: _Text) -> tuple[float, tuple[int, int]]:
     """The words of a source that are most like a quotation, and how many of its words they share."""
-    starts: dict[int, int] = {}
     pairs = list(enumerate(pairwise(words)))
-    for at, pair in pairs[:: max(len(pairs) // _PAIRS, 1)]:
-        wanted, place = f" {pair[0]} {pair[1]} ", -1
-        for _ in range(_TRIES):
-            place = text.joined.find(wanted, place + 1)
-            if place < 0:
-                break
-            start = max(text.joined.count(" ", 0, place + 1) - 1 - at, 0)
-            starts[start] = starts.get(start, 0) + 1
+    starts = Counter(
+        max(text.joined.count(" ", 0, place.start() + 1) - 1 - at, 0)
+        for at, (one, other) in pairs[:: max(len(pairs) // _PAIRS, 1)]
+        for place in islice(re.finditer(f" {one} {other} ", text.joined), _TRIES)
+    )
     best, where = 0.0, (0, 0)
-    for start, _ in sorted(starts.items(), key=lambda item: -item[1])[:4]:
+    for start, _ in starts.most_common(4):
         first, last = max(start - 4, 0), start + len(words) + 6
         blocks = [
             each

@@ -6,108 +6,19 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.observers.check.blocks import Cell, label_of
-from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.find import Style, find_figures, style_of
-from ua_tui.observers.check.figures.vocabulary import WORD, root
-from ua_tui.observers.check.nearness import Moment, Profile, moment, profile
+from ua_tui.observers.check.figures.find import Style, style_of
+from ua_tui.observers.check.figures.vocabulary import roots
+from ua_tui.observers.check.passages import Passage
 from ua_tui.observers.check.reading import read_document, sentences
 
 _LONGEST_PASSAGE = 700
 """Characters after which a paragraph is cut at the end of a sentence: a paragraph of four or five sentences."""
 _LONGEST_SOURCES = 16_000_000
 """Characters of all sources that are read."""
-
-
-def roots(text: str, common: frozenset[str]) -> list[str]:
-    """The roots of the words of a text without common words, and the digits in it."""
-    return [root(word) for word in WORD.findall(text.casefold()) if word not in common]
-
-
-def row_name(text: str, cells: Sequence[Cell]) -> frozenset[str]:
-    """The roots of the name of a table row; empty if it has none."""
-    return frozenset(roots(label_of(text, cells), frozenset()))
-
-
-def figures_in(
-    text: str, style: Style, cells: Sequence[Cell] = (), caption: str = "", section: str = ""
-) -> list[Figure]:
-    """The figures of a text; those of a table's cells have the unit of their column, row, caption or section."""
-    if not cells:
-        return find_figures(text, style)
-    found, label = [], label_of(text, cells)
-    # "Receipts (EUR thousand)" above the names of the rows is said of all columns.
-    corner = next((cell.header for cell in cells if text[cell.start : cell.end] == label), "")
-    for cell in cells:
-        headings = (cell.header, label, corner, f", {caption}", section)
-        figures = find_figures(text[cell.start : cell.end], style, headings)
-        for figure in figures:
-            is_alone = len(figures) == 1 and figure.text == text[cell.start : cell.end].lstrip("+-−–")
-            found.append(
-                replace(
-                    figure, start=figure.start + cell.start, end=figure.end + cell.start, is_cell=is_alone
-                )
-            )
-    return found
-
-
-@dataclass
-class Passage:
-    """A paragraph, list item or table row of a source.
-
-    `source` is the index of its source, `number` its place among all passages, `heading` the one above it. `cells`,
-    `table` and `caption` are those of a table row.
-    """
-
-    source: int
-    number: int
-    text: str
-    heading: str
-    style: Style
-    cells: Sequence[Cell] = ()
-    table: int = 0
-    caption: str = ""
-
-    @cached_property
-    def figures(self) -> list[Figure]:
-        """The figures in the passage; those of a table's cell with the unit of its column."""
-        return figures_in(self.text, self.style, self.cells, self.caption, self.heading)
-
-    @cached_property
-    def profiles(self) -> Mapping[int, Profile]:
-        """For the place of each figure the words around it."""
-        return {each.start: profile(self.text, each, self.style.words, self.cells) for each in self.figures}
-
-    @cached_property
-    def moments(self) -> Mapping[int, Moment]:
-        """For the place of each figure its time."""
-        return {each.start: moment(self.text, each, self.style.words, self.cells) for each in self.figures}
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """The roots of its own words, and of the headings of a table's columns."""
-        headers = " ".join(cell.header for cell in self.cells)
-        return frozenset(roots(f"{self.text} {headers} {self.caption}", self.style.words.common))
-
-    @cached_property
-    def name(self) -> frozenset[str]:
-        """The roots of its name, if it is a table row."""
-        return row_name(self.text, self.cells)
-
-    @cached_property
-    def group(self) -> str:
-        """The same for passages that speak of one thing: the rows of a table."""
-        return f"{self.source} table {self.table}" if self.table else str(self.number)
-
-    @property
-    def headers(self) -> str:
-        """The headings of the columns of a table row."""
-        return " | ".join(cell.header for cell in self.cells if cell.header)
 
 
 class Corpus:
@@ -175,39 +86,17 @@ class Corpus:
 
     @cached_property
     def values(self) -> Mapping[str, Sequence[tuple[float, int, int]]]:
-        """For each class of unit or set of digits the values of its figures, with their passages and places there."""
+        """For each key of figures the values that have it, with their passages and places there."""
         found: dict[str, list[tuple[float, int, int]]] = defaultdict(list)
         for passage in self.passages:
             for at, figure in enumerate(passage.figures):
-                if len(figure.digits) > 2:
-                    found[figure.shuffled].append((figure.value, passage.number, at))
-                for reading in figure.readings:
-                    found[reading.unit].append((reading.value, passage.number, at))
-                    if reading.unit:
-                        found["plain"].append((reading.plain, passage.number, at))
-                    if figure.is_cell:
-                        found["cell"].append((reading.shown, passage.number, at))
-        return {unit: sorted(values) for unit, values in found.items()}
+                for key, value in figure.entries():
+                    found[key].append((value, passage.number, at))
+        return {key: sorted(values) for key, values in found.items()}
 
-    @cached_property
-    def named(self) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """For identifiers, and for years and days of dates, the passages and the places of the figures in them."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for passage in self.passages:
-            for at, figure in enumerate(passage.figures):
-                year, month, day = figure.date
-                for key, is_there in (
-                    (figure.name, figure.name),
-                    (f"year {year}", year),
-                    (f"day {month} {day}", month),
-                ):
-                    if is_there:
-                        found[key].append((passage.number, at))
-        return found
-
-    def having(self, unit: str, low: float, high: float) -> Iterator[tuple[int, int]]:
+    def having(self, key: str, low: float = 0.0, high: float = 0.0) -> Iterator[tuple[int, int]]:
         """The passages, and the places of the figures in them, that have a value of a class from `low` to `high`."""
-        values = self.values.get(unit, ())
+        values = self.values.get(key, ())
         found = values[bisect_left(values, (low,)) : bisect_right(values, (high, self.count))]
         return ((passage, place) for _, passage, place in found)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from ua_tui.observers.check.blocks import Block, Document
+from ua_tui.observers.check.blocks import Document
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
-from ua_tui.observers.check.nearness import Profile, profile
+from ua_tui.observers.check.figures.vocabulary import roots
+from ua_tui.observers.check.passages import Passage
 from ua_tui.observers.check.reading import sentences
-from ua_tui.observers.check.sources import Corpus, figures_in, roots
+from ua_tui.observers.check.sources import Corpus
 
 _TITLE, _ABOVE = 0.15, 0.3
 """What words of the title, and of the heading above a sentence and the sentence before it, count of what its own do."""
@@ -21,35 +22,24 @@ _NUMBERING = re.compile(r"\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 
 @dataclass
 class Statement:
-    """A sentence, heading or table row of the report with figures.
+    """A sentence, heading or table row of the report with figures: `text[start:end]` of its block, a `passage`.
 
-    `number` is that of its block. `weights` are the roots of its words with what each says, `outside` those of the
-    headings above it and of the sentence before it. `profiles` are the words around each figure.
+    `weights` are the roots of its words with what each says, `outside` those of the headings above it and of the
+    sentence before it, `cites` the first address that it links to.
     """
 
-    block: Block
-    number: int
+    passage: Passage
     start: int
     end: int
     figures: list[Figure]
     weights: dict[str, float]
     outside: dict[str, float]
-    profiles: list[Profile]
-
-    @cached_property
-    def text(self) -> str:
-        """The sentence itself."""
-        return self.block.text[self.start : self.end]
+    cites: str
 
     @cached_property
     def total(self) -> float:
         """The weight of all words."""
         return sum(self.weights.values()) or 1.0
-
-    @property
-    def cites(self) -> str:
-        """The first address that the sentence links to."""
-        return next((url for a, b, url in self.block.links if a < self.end and self.start <= b), "")
 
 
 def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Statement]:
@@ -58,11 +48,17 @@ def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Sta
     title = roots(document.title, common)
     for number, block in enumerate(document.blocks):
         section = roots(block.section, common)
+        passage = Passage(
+            0, number, block.text, block.section, style, block.cells, block.table, block.caption
+        )
+        # The number of a heading is no figure.
+        numbering = _NUMBERING.match(block.text) if block.kind == "heading" else None
+        first = numbering.end() if numbering else 0
         is_whole = block.cells or block.kind == "heading"
         for start, end in (
             [(0, len(block.text))] if is_whole else sentences(block.text, style.words.abbreviations)
         ):
-            figures = list(_figures(block, start, end, style))
+            figures = [each for each in passage.figures if max(start, first) <= each.start < end]
             headers = " ".join([block.caption, *(cell.header for cell in block.cells)])
             said = roots(f"{block.text[start:end]} {headers}", common)
             if figures and not style.words.itself.search(block.text, start, end):
@@ -73,14 +69,6 @@ def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Sta
                     for word in words
                     if word not in weights and not word.isdigit()
                 }
-                profiles = [profile(block.text, figure, style.words, block.cells) for figure in figures]
-                yield Statement(block, number, start, end, figures, weights, outside, profiles)
+                cites = next((url for a, b, url in block.links if a < end and start <= b), "")
+                yield Statement(passage, start, end, figures, weights, outside, cites)
             before = said
-
-
-def _figures(block: Block, start: int, end: int, style: Style) -> Iterator[Figure]:
-    """The figures of a part of a block; the number of a heading is none."""
-    skipped = _NUMBERING.match(block.text) if block.kind == "heading" else None
-    for figure in figures_in(block.text[start:end], style, block.cells, block.caption, block.section):
-        if skipped is None or figure.start >= skipped.end():
-            yield replace(figure, start=figure.start + start, end=figure.end + start)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 FigureKind = Literal["amount", "date", "name"]
 Bound = Literal["", "about", "over", "under"]
 Role = Literal["", "past", "present"]
+SHARE_STEP = 4.0
+"""Points of percent that a fraction in words covers: "a third" is written for 31 to 35 percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +131,18 @@ class Figure:
     def value(self) -> float:
         """The likeliest value."""
         return self.readings[0].value if self.readings else 0.0
+
+    def entries(self) -> Iterator[tuple[str, float]]:
+        """What it is found by: its values in the classes of their units, its digits, its name, its year and its day."""
+        if len(self.digits) > 2:
+            yield self.shuffled, self.value
+        for reading in self.readings:
+            yield reading.unit, reading.value
+            if reading.unit:
+                yield "plain", reading.plain
+            if self.is_cell:
+                yield "cell", reading.shown
+        year, month, day = self.date
+        for key, is_there in ((self.name, self.name), (f"year {year}", year), (f"day {month} {day}", month)):
+            if is_there:
+                yield key, 0.0

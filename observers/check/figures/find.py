@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from ua_tui.observers.check.figures.context import Context
 from ua_tui.observers.check.figures.figure import Figure, Reading
-from ua_tui.observers.check.figures.joined import SHARE_STEP, joined
+from ua_tui.observers.check.figures.joined import joined
 from ua_tui.observers.check.figures.numbers import Marks, marks_of, read_digits
-from ua_tui.observers.check.figures.spelled import Spelled, find_spelled
+from ua_tui.observers.check.figures.spelled import find_spelled
 from ua_tui.observers.check.figures.suffix import CURRENCY, Suffix, read_header, read_suffix
 from ua_tui.observers.check.figures.vocabulary import WORD, Unit, Vocabulary, language_of, units, vocabulary
 
@@ -99,9 +99,9 @@ class _Finder:
                 if self._is_free(match.start("run"), match.end()):
                     self._number(match)
         if self.words.words and not self.words.counting.isdisjoint(WORD.findall(text.casefold())):
-            for spelled in find_spelled(text, self.words):
-                if self._is_free(spelled.start, spelled.end):
-                    self._spelled(spelled)
+            for start, end, number in find_spelled(text, self.words):
+                if self._is_free(start, end):
+                    self._spelled(start, end, number)
         return joined(text, sorted(self.found, key=lambda figure: figure.start))
 
     # Dates and identifiers
@@ -275,33 +275,22 @@ class _Finder:
         is_minus = sign == "−" or match["inner"] or not earlier or earlier in " (|[\u00a0"
         return -1 if is_minus and not is_range else 0
 
-    def _spelled(self, spelled: Spelled) -> None:
-        start, end = spelled.start, spelled.end
-        if spelled.multiple:
-            self._add(start, end, [Reading(spelled.multiple, 0.4, 0.4, "×")], is_word=True, is_small=True)
-            return
-        if spelled.share:
+    def _spelled(self, start: int, end: int, number: Reading) -> None:
+        is_share, is_multiple = number.unit == "%", number.unit == "×"
+        suffix = Suffix(1.0, None, end)
+        if not number.unit or (is_share and self.text[end : end + 3] in (" a ", " an")):
+            suffix = self._suffix(end + 2 * is_share)
+        is_measured = suffix.unit is not None and suffix.unit.name != "time"
+        if is_share and is_measured:
             # "half a tonne" is no share.
-            suffix = (
-                self._suffix(end + 2)
-                if self.text[end : end + 3] in (" a ", " an")
-                else Suffix(1.0, None, end)
-            )
-            if suffix.unit is not None and suffix.unit.name != "time":
-                readings = _readings([Reading(spelled.share, 0.1, 0.1)], 1.0, suffix.unit)
-                self._add(start, suffix.end, readings, is_word=True)
-            else:
-                self._add(
-                    start, end, [Reading(100 * spelled.share, SHARE_STEP, SHARE_STEP, "%")], is_word=True
-                )
-            return
-        zeros, value = 1.0, spelled.value
-        while value >= 10 and value % (zeros * 10) == 0:
-            zeros *= 10
-        suffix = self._suffix(end)
-        number = Reading(value, 0.5 if spelled.is_halved else 1.0, zeros)
-        readings = _readings([number], suffix.scale, suffix.unit)
-        self._add(start, suffix.end, readings, is_word=True, is_bare=suffix.is_empty)
+            number = Reading(number.value / 100, 0.1, 0.1)
+        elif is_share:
+            suffix = Suffix(1.0, None, end)
+        readings = [number] if number.unit else _readings([number], suffix.scale, suffix.unit)
+        self._add(
+            start, suffix.end, readings, is_word=True, is_small=is_multiple,
+            is_bare=suffix.is_empty and not number.unit,
+        )  # fmt: skip
 
     def _add(
         self, start: int, end: int, readings: list[Reading], *, sign: int = 0, is_bare: bool = False,

@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ua_tui.observers.check.figures.figure import Figure, Reading
+from ua_tui.observers.check.figures.figure import SHARE_STEP, Figure, Reading
 from ua_tui.observers.check.figures.suffix import SIGNS
 
-SHARE_STEP = 4.0
-"""Points of percent that a fraction in words covers: "a third" is written for 31 to 35 percent."""
 _RANGE = re.compile(r"\s?(?:[–-]|±|to|and|or|bis|und|oder|à|a|et|ou|y|o)\s?[$€£]?\Z")
 _OF = re.compile(
     r" (?:out )?(?:of|von|de|des|los)(?: (?:the|its|their|all|den|ihren|ses|les|los|sus))?\s", re.I

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ua_tui.observers.check.figures.figure import SHARE_STEP, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary
 
 _OF = re.compile(r"\s+(?:of|the|its|their|all|that|as|an?)\b|-|[ ,.;]|\Z")
@@ -15,29 +15,17 @@ _NO_SHARES = frozenset(
 _ARTICLES = ("a", "an", "one")
 
 
-@dataclass(frozen=True, slots=True)
-class Spelled:
-    """A number in words at `text[start:end]`: a value, a share of a whole, or a multiple ("twice")."""
-
-    start: int
-    end: int
-    value: float = 0.0
-    share: float = 0.0
-    multiple: float = 0.0
-    is_halved: bool = False
-
-
-def find_spelled(text: str, words: Vocabulary) -> Iterator[Spelled]:
-    """Find the numbers in words of a text."""
+def find_spelled(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Reading]]:
+    """Find the numbers in words of a text, and where they are: values, shares in percent, and multiples."""
     assert words.words is not None
     for match in words.words.finditer(text):
         before = text[max(0, match.start() - 12) : match.start()].casefold().split()
         found = _read(match, before[-1] if before else "", words)
         if found is None:
             continue
-        if found.share:
+        if found.unit == "%":
             # "a quarter" is mostly three months, "half" may be one of a match.
-            following = text[found.end : found.end + 8]
+            following = text[match.end() : match.end() + 8]
             is_time = following.startswith(" past") or (
                 match[0].casefold().rstrip("s").endswith("quarter")
                 and "-" not in match[0]
@@ -45,17 +33,16 @@ def find_spelled(text: str, words: Vocabulary) -> Iterator[Spelled]:
             )
             if is_time or not _OF.match(following) or (before[-1:] and before[-1] in _NO_SHARES):
                 continue
-        yield found
+        yield *match.span(), found
 
 
-def _read(match: re.Match[str], before: str, words: Vocabulary) -> Spelled | None:
+def _read(match: re.Match[str], before: str, words: Vocabulary) -> Reading | None:
     tokens = match[0].casefold().replace("-", " ").split()
-    start, end = match.span()
     value = current = share = 0.0
     is_halved = False
     for each in tokens:
         if each in words.multiples:
-            return Spelled(start, end, multiple=words.multiples[each])
+            return Reading(words.multiples[each], 0.4, 0.4, "×")
         if each in words.numbers:
             added = words.numbers[each]
             if current % 100 and not (current % 10 == 0 and current % 100 >= 20 and added < 10):
@@ -84,5 +71,8 @@ def _read(match: re.Match[str], before: str, words: Vocabulary) -> Spelled | Non
     ):
         return None
     if share and not value and not current:
-        return Spelled(start, end, share=share)
-    return Spelled(start, end, value + current + share, is_halved=is_halved) if value + current else None
+        return Reading(100 * share, SHARE_STEP, SHARE_STEP, "%")
+    zeros, value = 1.0, value + current + share
+    while value >= 10 and value % (zeros * 10) == 0:
+        zeros *= 10
+    return Reading(value, 0.5 if is_halved else 1.0, zeros) if value else None

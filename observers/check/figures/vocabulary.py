@@ -121,6 +121,11 @@ def root(word: str) -> str:
     return word[:6]
 
 
+def roots(text: str, common: frozenset[str]) -> list[str]:
+    """The roots of the words of a text without common words, and the digits in it."""
+    return [root(word) for word in WORD.findall(text.casefold()) if word not in common]
+
+
 @cache
 def units() -> Units:
     """Load the units; the same object each time."""
