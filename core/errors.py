@@ -176,6 +176,10 @@ class KnowledgeError(UniversalAgentError):
     """The knowledge base cannot be opened, read or written."""
 
 
+class KnowledgeEmptied(KnowledgeError):
+    """The file was damaged, or of an earlier version: what opens it again has an empty one, which is to be filled."""
+
+
 class AgentError(UniversalAgentError):
     """The agent could not carry a query to its end."""
 

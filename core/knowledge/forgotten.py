@@ -21,19 +21,12 @@ from ua_tui.core.storage.files import Root
 
 
 class ForgottenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the file: what was forgotten at once, or the `id` of such a line all of which was removed.
-
-    Earlier versions wrote the other four lists; the last one has hashes of texts and titles.
-    """
+    """One line of the file: what was forgotten at once, or the `id` of such a line all of which was removed."""
 
     id: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
     at: float = msgspec.field(default_factory=time.time)
     done: bool = False
     tombstones: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
 
 
 _DECODER = msgspec.json.Decoder(ForgottenEntry)
@@ -110,32 +103,23 @@ class Tombstones(ABC):
         if entry.done:
             return
         self._entries[entry.id] = entry
-        self._known.update(entry.tombstones, entry.sessions, entry.sources, entry.places, entry.texts)
+        self._known.update(entry.tombstones)
 
     def has_session(self, folder: str) -> bool:
         """Whether a session is forgotten; `folder` as the database names it."""
         return session_tombstone(folder) in self._known
 
-    def has_source(self, url: str) -> bool:
-        """Whether an address is forgotten."""
-        return bool(self._known and url) and source_tombstone(url) in self._known
-
-    def has_title(self, folder: str, title: str) -> bool:
+    def has_title(self, folder: str) -> bool:
         """Whether the title of a session is forgotten."""
-        # Lists of earlier versions have the title itself.
-        return title_tombstone(folder) in self._known or _hash("title", title) in self._known
+        return title_tombstone(folder) in self._known
 
-    def has_document(self, folder: str, path: str, part: int, url: str, digest: str) -> bool:
-        """Whether a document is forgotten, by its session, its place in it, or its address.
-
-        Lists of earlier versions also have the hashes of texts, of which `digest` is one.
-        """
+    def has_document(self, folder: str, path: str, part: int, url: str) -> bool:
+        """Whether a document is forgotten, by its session, its place in it, or its address."""
         # Mostly nothing is forgotten, and the hashes would cost more than the check.
         return bool(self._known) and (
             document_tombstone(folder, path, part) in self._known
             or self.has_session(folder)
-            or self.has_source(url)
-            or digest in self._known
+            or bool(url and source_tombstone(url) in self._known)
         )
 
 
@@ -145,27 +129,23 @@ class ForgottenFile(Tombstones):
     def __init__(self, database: Path) -> None:
         super().__init__()
         self.path = forgotten_file(database)
-        self._file: tuple[int, int] | None = None
-        self._read = 0
+        self._read: tuple[int, ...] = ()
 
     def refresh(self) -> None:
-        """Read what was added to the file."""
+        """Read the file again if it has changed."""
         try:
             found = os.lstat(self.path)
-            if (found.st_dev, found.st_ino) != self._file or found.st_size < self._read:
-                self._file, self._read = (found.st_dev, found.st_ino), 0
-            if found.st_size == self._read:
+            state = (found.st_dev, found.st_ino, found.st_size)
+            if state == self._read:
                 return
-            with Root(self.path.parent).opened(self.path.name) as file:
-                file.seek(self._read)
-                data = file.read()
+            data = Root(self.path.parent).read(self.path.name)
         except FileNotFoundError:
             return
         except (OSError, WorkspaceError) as error:
             why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else error
             raise KnowledgeError(f"the list of what was forgotten cannot be read: {why}") from error
-        complete, _, torn = data.rpartition(b"\n")
-        self._read += len(data) - len(torn)
+        self._read, self.damaged_lines = state, 0
+        complete, _, _torn = data.rpartition(b"\n")
         for line in complete.splitlines():
             self.add(line)
 

@@ -18,12 +18,7 @@ from ua_tui.core.knowledge.records import KINDS
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.storage.sqlite import files_set_aside, sidecars
-
-_NO_SHARED_MEMORY = (
-    "the file system has no shared memory, so programs wait for each other longer: set `knowledge` to a path on a "
-    "local disk to avoid this"
-)
+from ua_tui.core.storage.sqlite import sidecars
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,11 +31,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         embeddable: how many passages can have a vector; counted only if the search by meaning is on.
         vectors: how many of them have one.
         updated: the time of the last change, in seconds since the epoch.
-        journal_mode: `wal`, or `delete` on a file system without shared memory.
         forgotten: how many times something was forgotten.
         lagging: the sessions that are not complete, with the bytes of their journals that are missing, most first.
-        set_aside: damaged files beside it.
-        notes: sentences for a person about what is normal here.
         problems: sentences for a person about what is wrong.
     """
 
@@ -55,11 +47,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     embeddable: int = 0
     vectors: int = 0
     updated: float | None = None
-    journal_mode: str = ""
     forgotten: int = 0
     lagging: Mapping[str, int] = {}
-    set_aside: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -104,10 +93,6 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
         updated=max((files[each].st_mtime for each in (place, log) if each in files), default=None),
         forgotten=len(known),
         lagging={key: missing for key, missing in lagging.items() if not known.has_session(key)},
-        set_aside=tuple(
-            each for each in files_set_aside(place) if not each.name.endswith(("-wal", "-journal"))
-        ),
-        notes=(_NO_SHARED_MEMORY,) if found.journal_mode == "delete" else (),
         problems=tuple(problems),
     )
 
@@ -118,11 +103,10 @@ def _counted(place: KnowledgePlace, model: str) -> tuple[Status, dict[str, int]]
         sessions, passages, sources = database.rows("counts_of_all")[0]
         embeddable, vectors = database.rows("vectors", model=model)[0] if model else (0, 0)
         found = dict(database.rows("kinds"))
-        names, (values,) = database.execute(*database.statement("state", (), {}))
+        (state,) = database.records("state")
         places = {folder: place for folder, _, place in database.rows("cursors")}
     documents = {kind: found[kind] for kind in dict.fromkeys((*KINDS, *sorted(found))) if kind in found}
     counts = {"sessions": sessions, "passages": passages, "sources": sources, "embeddable": embeddable}
-    state = dict(zip(names, values, strict=True))
     return Status(path=place, exists=True, documents=documents, vectors=vectors, **counts, **state), places
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -32,7 +31,7 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
     """Read the next part of a session's journal into the store; a session that is gone is removed from a file.
 
     Returns:
-        Whether the journal has more to read; None if another program indexes it, or did meanwhile.
+        Whether the journal has more to read; None if another program indexed it meanwhile.
 
     Raises:
         KnowledgeError: the store cannot be written.
@@ -40,29 +39,26 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
     """
     key = folder_key(store.path, folder)
     more = False
-    with _claimed(folder) as is_free:
-        if not is_free:
-            return None
-        try:
-            before = store.cursor(key)
-            batch = read_batch(folder, before, redactor)
-            if batch is None:
-                store.remove_session(key)
-                return True
-            found = with_searches(batch.documents, lambda: store.rows("found_pages", folder=key))
-            batch = msgspec.structs.replace(batch, documents=found)
-            if batch.after != before and not store.apply(key, before, batch):
-                return None
-            more = batch.more
-        except JournalError:
-            if _is_folder(folder):
-                raise
-        # It may have been deleted while it was read.
-        if _is_folder(folder):
-            return more
-        if store.follows_folders:
+    try:
+        before = store.cursor(key)
+        batch = read_batch(folder, before, redactor)
+        if batch is None:
             store.remove_session(key)
-        return False
+            return True
+        found = with_searches(batch.documents, lambda: store.rows("found_pages", folder=key))
+        batch = msgspec.structs.replace(batch, documents=found)
+        if batch.after != before and not store.apply(key, before, batch):
+            return None
+        more = batch.more
+    except JournalError:
+        if _is_folder(folder):
+            raise
+    # It may have been deleted while it was read.
+    if _is_folder(folder):
+        return more
+    if store.follows_folders:
+        store.remove_session(key)
+    return False
 
 
 def catch_up(
@@ -70,7 +66,6 @@ def catch_up(
     base: Path,
     redactor: Redactor,
     *,
-    besides: Path | None = None,
     oldest_first: bool = False,
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,
     on_problem: Callable[[str], object] = _log.info,
@@ -78,7 +73,7 @@ def catch_up(
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
     It gives way after each piece, and ends when everything is there, except for the sessions that other programs index
-    at that moment. The session `besides` is left out. `on_progress` is given how many sessions are done and how many
+    at that moment. `on_progress` is given how many sessions are done and how many
     there are, and `on_problem` a sentence for each that cannot be read.
 
     Raises:
@@ -106,7 +101,7 @@ def catch_up(
     for number, folder in enumerate(reversed(folders) if oldest_first else folders):
         on_progress(number, len(folders))
         cursor = known.get(folder_key(store.path, folder), Cursor())
-        more: bool | None = folder != besides and journal_size(folder) not in (0, cursor.place)
+        more: bool | None = journal_size(folder) not in (0, cursor.place)
         while more:
             try:
                 more = index_piece(store, folder, redactor)
@@ -163,25 +158,6 @@ def update(
             with suppress(KnowledgeError):
                 store.scrub()
     return problems
-
-
-@contextmanager
-def _claimed(folder: Path) -> Iterator[bool]:
-    """Keep other programs from indexing a session meanwhile; gives False if one does.
-
-    Without locks the store sees that one was faster.
-    """
-    with ExitStack() as stack:
-        is_free = True
-        # What is wrong with a folder is found when it is read.
-        with suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            stack.callback(os.close, descriptor)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                is_free = False
-        yield is_free
 
 
 def _is_folder(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ua_tui.core.concurrency.threads import Schedule, apart, in_loop
-from ua_tui.core.errors import JournalError, KnowledgeError
+from ua_tui.core.errors import JournalError, KnowledgeEmptied, KnowledgeError
 from ua_tui.core.events.types import (
     KNOWLEDGE,
     ArtifactChanged,
@@ -85,7 +85,6 @@ class _Feed:
         self._schedule = Schedule(self.name)
         self._is_over = False
         self._failures = 0
-        self._is_reported = False
 
         def publish_unless_over(event: Event) -> None:
             # No event may follow the end of a session.
@@ -107,7 +106,7 @@ class _Feed:
             wait = min(self._pace.retry * 2 ** min(self._failures - 1, 10), self._pace.check)
             self._report(error)
         else:
-            self._failures, self._is_reported = 0, False
+            self._failures = 0
         if wait < math.inf and not self._is_over:
             self._schedule.plan(self._check, wait, again=True)
 
@@ -116,17 +115,13 @@ class _Feed:
         raise NotImplementedError
 
     def _report(self, error: Exception) -> None:
-        from ua_tui.core.knowledge.index.database import KnowledgeEmptied, KnowledgeForeign
-
         if not isinstance(error, KnowledgeError):
             subject = f"the knowledge base {self._database} could not be updated"
             _log.error("%s", subject, exc_info=error)
             error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
         _log.info("failed: %s", error)
         # What another program does to the file may fail once.
-        is_lasting = self._failures > 1 or isinstance(error, KnowledgeEmptied | KnowledgeForeign)
-        if is_lasting and not self._is_reported:
-            self._is_reported = True
+        if self._failures == 2 or isinstance(error, KnowledgeEmptied):
             self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self.later}"), self._redactor))
 
 
@@ -193,8 +188,6 @@ class KnowledgeFeed(_Feed):
             left = self._check_at - time.monotonic()
             return left if left > 0 else self._index_others()
         except Exception as error:
-            from ua_tui.core.knowledge.index.database import KnowledgeEmptied
-
             # It is opened again, which may repair it.
             self._close_store()
             if isinstance(error, KnowledgeEmptied):
@@ -228,7 +221,7 @@ class KnowledgeFeed(_Feed):
         if self._others is None:
             from ua_tui.observers.knowledge.catch_up import catch_up
 
-            self._others = catch_up(self._open_store(), self._base, self._redactor, besides=self._folder)
+            self._others = catch_up(self._open_store(), self._base, self._redactor)
         begun = time.monotonic()
         is_piece = next(self._others, False) is None
         took = time.monotonic() - begun

@@ -105,7 +105,7 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def body_hash(text: str) -> tuple[bytes, int]:
+def body_hash(text: str) -> tuple[str, int]:
     """Return the hash by which equal texts are found, without regard to white space, and the number of words."""
     found, count = hashlib.sha256(), 0
     for at in range(0, len(text), 4 * _PIECE):
@@ -115,4 +115,4 @@ def body_hash(text: str) -> tuple[bytes, int]:
             space = "" if goes_on or not count else " "
             found.update(f"{space}{' '.join(words)}".encode("utf-8", "surrogatepass"))
             count += len(words) - goes_on
-    return found.digest()[:16], count
+    return found.hexdigest()[:32], count

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
-from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.errors import KnowledgeEmptied, KnowledgeError
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.search.tokens import TOKENIZER, UNSPACED, indexed
 from ua_tui.core.storage import sqlite
@@ -127,18 +127,6 @@ _AGAIN = "run `ua-tui knowledge rebuild`"
 _FILLED = "it is rebuilt when a session runs, or at once by `ua-tui knowledge update`"
 
 
-class KnowledgeEmptied(KnowledgeError):
-    """The file was damaged, or of an earlier version: what opens it again has an empty one, which is to be filled."""
-
-
-class _KnowledgeMissing(KnowledgeError):
-    """There is no file, or one without tables: it has never been filled, or another program replaces it just now."""
-
-
-class KnowledgeForeign(KnowledgeError):
-    """The file is not the user's own: it can be searched, but not written."""
-
-
 @contextmanager
 def reporting(path: Path, action: str) -> Iterator[None]:
     """Turn errors of the database and of the file system in the block into those for a person.
@@ -233,25 +221,11 @@ def open_reader(path: Path) -> sqlite3.Connection:
         KnowledgeError: it is missing, of an earlier version, or cannot be opened.
     """
     _check_sqlite()
-    try:
-        return _open_reader(path)
-    except _KnowledgeMissing:
-        if not path.parent.is_dir():
-            raise
-        with reporting(path, "opened"), opening(path):
-            return _open_reader(path)
-
-
-def _open_reader(path: Path) -> sqlite3.Connection:
-    if identity(path) is None:
-        raise _KnowledgeMissing(
-            f"there is no knowledge base {_shown(path)}: it is created when a session runs"
-        )
 
     def check(connection: sqlite3.Connection) -> None:
         version = _checked_version(connection, path)
         if not version:
-            raise _KnowledgeMissing(
+            raise KnowledgeError(
                 f"the knowledge base {_shown(path)} is empty: it is filled when a session runs"
             )
         if version < VERSION:
@@ -260,7 +234,11 @@ def _open_reader(path: Path) -> sqlite3.Connection:
                 " or `ua-tui knowledge update` rebuilds it"
             )
 
-    with reporting(path, "opened"):
+    with reporting(path, "opened"), opening(path) if path.parent.is_dir() else nullcontext():
+        if identity(path) is None:
+            raise KnowledgeError(
+                f"there is no knowledge base {_shown(path)}: it is created when a session runs"
+            )
         connection = sqlite.connect_reader(path, check)
         _add_functions(connection)
     return connection
@@ -397,7 +375,7 @@ def _check_own(path: Path) -> None:
         # To finish what a killed program began would be to write.
         if primary_code(error) != sqlite3.SQLITE_READONLY:
             raise
-    raise KnowledgeForeign(not_own(path, "it can be searched, but nothing is added to it"))
+    raise KnowledgeError(not_own(path, "it can be searched, but nothing is added to it"))
 
 
 def version_in(connection: sqlite3.Connection) -> int:

@@ -1,8 +1,7 @@
 """Reads the knowledge base for the search, and writes to it in short transactions that other programs can come between.
 
-Several programs may index the same session, one after the other where a folder can be locked. Each applies what it has
-read from the journal, in one transaction, only if the session's cursor is still where it began to read; otherwise
-another program was faster, and it reads again.
+Several programs may index the same session. Each applies what it has read from the journal, in one transaction, only if
+the session's cursor is still where it began to read; otherwise another program was faster, and it reads again.
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ class KnowledgeStore(ABC):
 
     def passages(self, chunks: Sequence[int]) -> list[Found]:
         """The passages with these numbers, in any order; a number that is not there is left out."""
-        return [Found(**row) for row in self._records("passages", ids=[*chunks])]
+        return [Found(**row) for row in self.records("passages", ids=[*chunks])]
 
     def later_versions(self, documents: Sequence[int], filters: Filters) -> list[Found]:
         """The passages of the pages that were fetched later from the addresses of documents."""
@@ -191,7 +190,7 @@ class KnowledgeStore(ABC):
 
     def document(self, number: int, filters: Filters = ()) -> FoundDocument | None:
         """The document with this number and its text; None if there is none that fulfils the conditions."""
-        for row in self._records("document", filters, id=number) if abs(number) <= _LARGEST else ():
+        for row in self.records("document", filters, id=number) if abs(number) <= _LARGEST else ():
             parts: list[str] = []
             at = 0
             for start, end, text in self.rows("pieces", id=number):
@@ -203,7 +202,7 @@ class KnowledgeStore(ABC):
 
     def sources(self, url: str, filters: Filters = ()) -> list[FoundDocument]:
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
-        return [FoundDocument(**row) for row in self._records("copies", filters, url=url)]
+        return [FoundDocument(**row) for row in self.records("copies", filters, url=url)]
 
     def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
         """Run one of the statements, with conditions."""
@@ -230,10 +229,11 @@ class KnowledgeStore(ABC):
             text = text.replace(f"{{{part}}}", replacement)
         return text.replace("{where}", "".join(f" AND ({clause})" for clause in clauses)), given
 
-    def _records(self, name: str, where: Filters = (), **values: object) -> Iterator[dict[str, Any]]:
-        return self.records(*self.execute(*self.statement(name, where, values)))
+    def records(self, name: str, where: Filters = (), **values: object) -> Iterator[dict[str, Any]]:
+        """Run one of the statements, with conditions; gives its rows as keyword arguments of a record."""
+        return self.as_records(*self.execute(*self.statement(name, where, values)))
 
-    def records(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
+    def as_records(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
         """Give rows as keyword arguments of a record."""
         for row in rows:
             found = dict(zip(columns, row, strict=True))
@@ -325,7 +325,7 @@ class KnowledgeStore(ABC):
         """Store what is not forgotten; documents in the same places, and of files that were read again, are removed."""
         if batch.title is not None:
             title = storable(batch.title)
-            title = "" if known.has_title(folder, title) else title
+            title = "" if known.has_title(folder) else title
             self.rows("put_facts", session=session, title=title, demo=batch.demo)
         for call in batch.calls:
             self.rows("put_call", session=session, **msgspec.structs.asdict(call))
@@ -334,7 +334,7 @@ class KnowledgeStore(ABC):
         new = {
             place: each
             for place, each in given.items()
-            if not known.has_document(folder, *place, each[0]["url"], each[0]["hash"])
+            if not known.has_document(folder, *place, each[0]["url"])
         }
         if not new:
             return
@@ -355,18 +355,13 @@ class KnowledgeStore(ABC):
     def _remove_forgotten(self) -> None:
         """Remove everything on the list."""
         known = self._forgotten_of()
-        found = [
-            number
-            for number, folder, path, part, url, digest in self.rows("all_documents")
-            if known.has_document(folder, path, part, url, digest.hex())
-        ]
+        found = [number for number, *place in self.rows("all_documents") if known.has_document(*place)]
         for at in range(0, len(found), _DOCUMENTS):
             with self._transaction():
                 self._remove("documents_among", ids=found[at : at + _DOCUMENTS])
             time.sleep(PAUSE_SECONDS)
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
-        titles = self.rows("titles")
-        untitled = [folder for folder, title in titles if known.has_title(folder, title)]
+        untitled = [folder for folder, _ in self.rows("titles") if known.has_title(folder)]
         with self._transaction():
             self.rows("remove_titles", folders=[*untitled, *gone])
             self.rows("remove_calls", folders=gone)
@@ -377,7 +372,7 @@ def _prepared(document: KnowledgeDocument) -> Prepared:
     row = msgspec.structs.asdict(document)
     del row["text"]
     url, site = _address(document.url)
-    row |= {"url": url, "site": site, "hash": digest.hex(), "words": words}
+    row |= {"url": url, "site": site, "hash": digest, "words": words}
     for name in ("path", "title", "context", "author", "date"):
         row[name] = storable(row[name])
     row["tool_use_id"] = document.tool_use_id and storable(document.tool_use_id)

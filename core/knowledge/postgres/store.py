@@ -225,7 +225,7 @@ class PostgresStore(KnowledgeStore):
                 db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
                 cursor = _run(db, passages, values)
             columns = [column.name for column in cursor.description or ()]
-            return [Found(**row) for row in self.records(columns, cursor.fetchall())]
+            return [Found(**row) for row in self.as_records(columns, cursor.fetchall())]
 
         with self.using() as db:
             try:

@@ -36,14 +36,8 @@ _NO_VALUE = "“{}:” has no value."
 _HIRAGANA = re.compile("[぀-ゟ]+")
 _SCRIPTS = re.compile("[぀-ゟ]+|[゠-ヿ]+|[㐀-䶿一-鿿]+|[^぀-ヿ㐀-䶿一-鿿]+")
 _ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
-_KIND_NAMES: dict[str, Kind] = {
-    "row": "search_row",
-    "page": "article",
-    "log": "workbench",
-    "sandbox": "workbench",
-    "image": "file",
-}
+QUOTES = '"“”„‟«»'
+"""What begins and ends a phrase, whichever stands first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +203,7 @@ def _parts(text: str) -> list[str]:
 
 def parse_query(text: str, now: datetime) -> SearchQuery:
     """Read a query; `now` is the time, with its zone, from which days are counted."""
-    text = clean(text[:_MOST_CHARACTERS]).translate(_QUOTES)
+    text = clean(text[:_MOST_CHARACTERS]).translate(dict.fromkeys(map(ord, QUOTES), '"'))
     reading = _Reading(now)
     for token in _TOKEN.finditer(text):
         reading.add(token)
@@ -227,15 +221,11 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
 
 
 def _kind(value: str) -> Kind | None:
-    """The kind that a person means: its name, the beginning of it, the plural, or a common word for it."""
-    value = value.lower()
-    for name in (value, value.removesuffix("s")):
-        if name in _KIND_NAMES:
-            return _KIND_NAMES[name]
-        found = [kind for kind in KINDS if name and kind.startswith(name)]
-        if found:
-            return found[0]
-    return None
+    """The kind that a person means: its name, the beginning of it, the plural, or what lists call a run."""
+    name = value.lower().removesuffix("s")
+    return next(
+        (kind for kind in KINDS if name and kind.startswith("work" if name == "sandbox" else name)), None
+    )
 
 
 def conditions(**wanted: Any) -> Filters:

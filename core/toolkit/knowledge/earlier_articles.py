@@ -58,7 +58,7 @@ def earlier_copy(
         if known is None or known.trust != "web":
             continue
         article = _decoded(data) if data else None
-        is_as_indexed = article is not None and body_hash(article.text)[0].hex() == page.hash
+        is_as_indexed = article is not None and body_hash(article.text)[0] == page.hash
         if folder is None or not is_as_indexed or not _is_as_saved(folder, page.path, data or b""):
             article = None if page.partial else _of_document(known)
         if article is not None and article.text:

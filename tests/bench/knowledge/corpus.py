@@ -88,8 +88,8 @@ class _Corpus:
         self._source = url, site
         self._db.execute(
             _DOCUMENT,
-            (number, kind, self._sessions, self._sessions, url, site, body_hash(text)[0], len(text.split()), path,
-             number, title, query, made),
+            (number, kind, self._sessions, self._sessions, url, site, bytes.fromhex(body_hash(text)[0]),
+             len(text.split()), path, number, title, query, made),
         )  # fmt: skip
         self._db.executemany(_CHUNK, self._chunks(number, text))
         self.text_bytes += sum(len(part.encode()) for part in (text, title, query))

@@ -19,13 +19,11 @@ from tests.core.knowledge.stored import add, content, document, found
 from tests.core.limits import file_size_limit
 from tests.faults.test_machine import OBEYING_PERMISSIONS
 from tests.waiting import PATIENCE
-from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.errors import KnowledgeEmptied, KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index import database
 from ua_tui.core.knowledge.index.database import (
     VERSION,
-    KnowledgeEmptied,
-    KnowledgeForeign,
     connect,
     emptied,
     open_reader,
@@ -296,7 +294,7 @@ def test_somebody_elses_file_of_an_earlier_version_stays(path: Path) -> None:
         db.execute(f"PRAGMA user_version = {VERSION - 1}")
         db.execute("DELETE FROM mark")
     data = path.read_bytes()
-    with pytest.raises(KnowledgeForeign):
+    with pytest.raises(KnowledgeError, match="nothing is added to it"):
         open_writer(path)
     assert path.read_bytes() == data
 

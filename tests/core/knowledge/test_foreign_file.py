@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.core.knowledge.stored import add, document
+from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.index.database import KnowledgeForeign, adopt_knowledge, connect, open_writer
+from ua_tui.core.knowledge.index.database import adopt_knowledge, connect, open_writer
 from ua_tui.core.knowledge.place import FILE
 
 
@@ -52,7 +53,7 @@ def test_a_file_of_somebody_else_is_searched_but_not_believed(
             db.execute(FOREIGN[name])
     before = path.read_bytes()
     for use in (open_writer, open_store):
-        with pytest.raises(KnowledgeForeign, match="can be searched, but nothing is added to it"):
+        with pytest.raises(KnowledgeError, match="can be searched, but nothing is added to it"):
             use(path)
     with closing(open_search(path, budget=60)) as search:
         found = search.search("quokkas")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import stat
 from pathlib import Path
@@ -213,10 +212,10 @@ def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
     known = ForgottenFile(path)
     known.refresh()
     assert known.damaged_lines == 3
-    assert not known.has_source("https://c.org/")
+    assert not known.has_document("", "", 0, "https://c.org/")
     ForgottenFile(path).append(ForgottenEntry(tombstones=(source_tombstone("https://d.org/"),)))
     known.refresh()
-    assert known.has_source("https://d.org")
+    assert known.has_document("", "", 0, "https://d.org")
 
 
 def test_nothing_is_stored_without_the_list(path: Path) -> None:
@@ -244,27 +243,6 @@ def test_a_deleted_session(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(path) as store:
         assert store.finish_forgetting()
     assert b"number1" not in path.read_bytes()
-
-
-def test_lists_of_earlier_versions_hold(tmp_path: Path) -> None:
-    """They have hashes of texts and titles, too."""
-    path = tmp_path / FILE
-    text, title = document(f"{WORD} text", path="a.md"), f"About {WORD}s"
-    hashes = (
-        ("session", "session_1"), ("source", "https://b.org/"), ("place", "session_2", "b.md", "0"), ("title", title)
-    )  # fmt: skip
-    session, source, place, of_title = (
-        hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32] for parts in hashes
-    )
-    old = {"sessions": [session], "sources": [source], "places": [place]}
-    old["texts"] = [of_title, hashlib.sha256(text.text.encode()).hexdigest()[:32]]
-    forgotten_file(path).write_text(json.dumps({"id": "x", "at": 1.0, "done": False, **old}) + "\n", "utf-8")
-    with open_store(path) as store:
-        add(store, "session_1", document("one"))
-        add(store, "session_2", document("two", path="b.md"), document("three", url="https://b.org/"), text)
-        store.apply("session_3", Cursor(), Batch(after=Cursor(1, 10), title=title))
-    assert content(path)[1] == []
-    assert has_bytes(path) == []
 
 
 def test_the_tombstones_name_nothing(path: Path) -> None:

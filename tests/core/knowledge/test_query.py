@@ -48,7 +48,7 @@ def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
         "session_like": ["%chips%"], "tool_like": ["%crawl%"],
     }  # fmt: skip
     assert words("kind:article words") == ["words"]
-    named = {"reports": "report", "row": "search_row", "art": "article", "Log": "workbench"}
+    named = {"reports": "report", "search": "search_row", "art": "article", "Sandbox": "workbench"}
     assert {value: filters(parse(f"kind:{value}")) for value in named} == {
         a: {"kind": [b]} for a, b in named.items()
     }

@@ -82,13 +82,13 @@ def test_the_content_is_the_same(base: Path) -> None:
     database.write_bytes(b"no database" * 1000)
     update(database, base, Redactor(), again=True)
     assert passages(database) == before
-    assert [path.read_bytes()[:11] for path in read_status(database).set_aside] == [b"no database"]
+    assert [path.read_bytes()[:11] for path in sqlite.files_set_aside(database)] == [b"no database"]
     # Also one that is damaged behind its first page.
     data = database.read_bytes()
     database.write_bytes(data[:16_384] + b"\xa5" * (len(data) - 16_384))
     update(database, base, Redactor(), again=True)
     assert passages(database) == before
-    assert len(read_status(database).set_aside) == 2
+    assert len(sqlite.files_set_aside(database)) == 2
 
 
 def test_a_journal_with_numbers_that_no_session_writes_and_with_secrets(base: Path) -> None:

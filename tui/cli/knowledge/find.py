@@ -17,7 +17,7 @@ from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_here, place_of, version_of
 from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.knowledge.search.embeddings import embedder_of
-from ua_tui.core.knowledge.search.query import parse_query
+from ua_tui.core.knowledge.search.query import QUOTES, parse_query
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: an option or a filter is wrong.
     """
     words = " ".join(args.words)
-    # Before the words, which may have a quotation mark too few.
-    query = f"{_filters(args, words)} {words}"
+    query = _query(args, words)
     settings = settings_of(args)
     place = find_database(settings)
     try:
@@ -81,21 +80,19 @@ def _print(found: Results, notices: Sequence[str], place: KnowledgePlace) -> Non
         complain(notice)
 
 
-def _filters(args: argparse.Namespace, words: str) -> str:
-    """The filters that options stand for; those among the words are tested, too."""
-    now, text = datetime.now().astimezone(), ""
-    if wrong := parse_query(words, now).wrong:
-        raise WrongUsage(" ".join(wrong).rstrip("."))
+def _query(args: argparse.Namespace, words: str) -> str:
+    """The filters that options stand for, then the words, which may have a quotation mark too few."""
+    query = ""
     for name in ("kind", "site", "tool", "since", "until"):
         given = getattr(args, name) or []
         for value in [given] if isinstance(given, str) else given:
-            option = f'{name}:"{value}" '
-            query = parse_query(option, now)
-            if query.notices or query.terms or '"' in value:
-                problem = " ".join(query.notices).rstrip(".")
-                raise WrongUsage(problem or f"--{name} {value!r} cannot be searched")
-            text += option
-    return text
+            if set(QUOTES) & set(value):
+                raise WrongUsage(f"--{name} {value!r} cannot be searched")
+            query += f'{name}:"{value}" '
+    query += words
+    if wrong := parse_query(query, datetime.now().astimezone()).wrong:
+        raise WrongUsage(" ".join(wrong).rstrip("."))
+    return query
 
 
 def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[str]:

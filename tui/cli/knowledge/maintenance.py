@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.errors import KnowledgeEmptied, KnowledgeError
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgetting import Forgotten, forget
-from ua_tui.core.knowledge.index.database import KnowledgeEmptied
 from ua_tui.core.knowledge.place import place_of, written_place
 from ua_tui.core.knowledge.search.embeddings import Embedder, embedder_of
 from ua_tui.core.knowledge.status import Status, read_status
@@ -29,9 +28,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_U
 
 _FORGET_OPTIONS = ("session", "source", "match", "dry_run", "yes")
 _MOST_NAMES = 20
-_SHOWN = (
-    "exists", "version", "sessions", "passages", "sources", "journal_mode", "forgotten", "notes", "problems",
-)  # fmt: skip
+_SHOWN = ("exists", "version", "sessions", "passages", "sources", "forgotten", "problems")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,7 +82,6 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
         "updated": updated,
         "meaning": meaning,
         "lagging": [{"session": name, "missing_bytes": size} for name, size in status.lagging.items()],
-        "set_aside": [str(path) for path in status.set_aside],
     }
 
 
@@ -117,9 +113,6 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
         yield "", "a session reads them in the background; `ua-tui knowledge update` does it at once"
     if status.forgotten:
         yield "forgotten", quantity(status.forgotten, "request")
-    for path in status.set_aside:
-        yield "damaged file", f"{path}: delete it when you no longer need it"
-    yield from (("note", note) for note in status.notes)
     yield from (("problem", problem) for problem in status.problems)
 
 

@@ -89,7 +89,8 @@ class KnowledgeReader:
         """Close the file. Blocks until a running question has stopped."""
         with self._turn:
             self._closed = True
-            self._close()
+            if "_search" in vars(self):
+                self._search.close()
 
     async def _ask(self, work: Callable[[KnowledgeSearch, Stop], T]) -> T | None:
         """Do some work in a thread; gives None after the end, and if the knowledge base is off."""
@@ -98,14 +99,6 @@ class KnowledgeReader:
             with self._turn:
                 # The question may have been cancelled while it waited for its turn.
                 stop.check()
-                try:
-                    return None if self._closed else work(self._search, stop)
-                except KnowledgeError:
-                    self._close()
-                    raise
+                return None if self._closed else work(self._search, stop)
 
         return await in_thread(ask)
-
-    def _close(self) -> None:
-        if "_search" in vars(self):
-            self._search.close()
