@@ -542,6 +542,6 @@ def _user_servers(
         environ=os.environ,
         publish=bus.publish,
         interactive=interactive,
-        login_command=logins.command,
+        logins=logins,
         all_trusted=settings.folder.once and settings.folder.state == "trusted",
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ua_tui.core.errors import Advice
+from ua_tui.core.json_values import JsonObject
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.target import LoginTarget
@@ -47,7 +48,7 @@ MOUNT = "/mnt/files"
 """The folder of a remote sandbox whose files can be transferred."""
 
 
-ServerConfigs = Mapping[str, dict[str, Any]]
+ServerConfigs = Mapping[str, JsonObject]
 """Configurations of MCP servers by their names, in the form of the agent's `--mcp-config`."""
 
 
@@ -84,6 +85,7 @@ class Connection(msgspec.Struct, frozen=True):
             ConnectionFailed.
         remote: the session at Composio whose files the local toolkit transfers.
         login: what a person may log in to, for a server over HTTP without a key of its own.
+        headers: gives the headers of that login, none if there is no valid one.
         close: releases what the connection holds.
     """
 
@@ -97,6 +99,7 @@ class Connection(msgspec.Struct, frozen=True):
     expiry: Expiry | None = None
     remote: RemoteSession | None = None
     login: LoginTarget | None = None
+    headers: Callable[[], Awaitable[Mapping[str, str]]] | None = None
     close: Callable[[], None] | None = None
 
 

@@ -10,18 +10,20 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.connections.base import Connection, Connector, Expiry
-from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
 from ua_tui.core.text import clean
 from ua_tui.core.trust import Acts, Answer, TrustDecision, TrustStore
+
+if TYPE_CHECKING:
+    from ua_tui.core.connections.oauth.headers import LoginHeaders
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +85,7 @@ class UserConnections(msgspec.Struct, eq=False):
         environ: fills in variables.
         publish: called with the events of questions and answers.
         interactive: whether there is a person to ask.
-        login_command: gives the command by which the agent gets the header for a server that a person logs in to.
+        logins: gives the headers for servers that a person logs in to.
         all_trusted: whether servers without a decision are trusted, because the folder is, for this run.
     """
 
@@ -93,7 +95,7 @@ class UserConnections(msgspec.Struct, eq=False):
     environ: Mapping[str, str]
     publish: Callable[[Event], object]
     interactive: bool
-    login_command: Callable[[LoginTarget], str] | None = None
+    logins: LoginHeaders | None = None
     all_trusted: bool = False
     _by_name: dict[str, UserServer | UnusableServer] = {}
     _acts: dict[str, Acts | None] = {}
@@ -172,14 +174,15 @@ class UserConnections(msgspec.Struct, eq=False):
                 return Connection(note=note, status="untrusted")
 
     def _with_login(self, connection: Connection) -> Connection:
-        if connection.login is None or self.login_command is None:
+        if connection.login is None or self.logins is None:
             return connection
-        helper = {"headersHelper": self.login_command(connection.login)}
+        helper = {"headersHelper": self.logins.command(connection.login)}
         servers = {name: {**config, **helper} for name, config in connection.servers.items()}
         # Over SSE the agent does not ask for another token when one has expired.
         is_asked_again = connection.login.transport != "sse"
         expiry = None if is_asked_again else Expiry(lambda error: "(HTTP 401)" in error, _never_over)
-        return replace(connection, servers=servers, expiry=expiry)
+        headers = partial(self.logins.headers, connection.login.name)
+        return replace(connection, servers=servers, expiry=expiry, headers=headers)
 
     def _decision(self, server: UserServer) -> Answer | None:
         decision = self.trust.decision(server, self.folder)

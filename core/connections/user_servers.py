@@ -29,6 +29,7 @@ from ua_tui.core.connections.base import (
 )
 from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.redaction.arguments import VARIABLE, Masked, masked_command, masked_text, masked_variable
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
@@ -74,7 +75,7 @@ class RemoteServer(_Server, frozen=True, kw_only=True):
 
     url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s/]|\$\{")]
     headers: dict[str, str] | None = None
-    oauth: dict[str, Any] | None = None
+    oauth: JsonObject | None = None
 
 
 class UserServer(msgspec.Struct, frozen=True):
@@ -146,7 +147,7 @@ class UserServer(msgspec.Struct, frozen=True):
         return f"{self.name} in {self.source}"
 
     @property
-    def _oauth(self) -> Mapping[str, Any]:
+    def _oauth(self) -> JsonMapping:
         return (self.how.oauth if isinstance(self.how, RemoteServer) else None) or {}
 
     @property
@@ -352,7 +353,7 @@ def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> UserServer
     return server
 
 
-def _texts(table: Mapping[str, Any] | None) -> list[str]:
+def _texts(table: JsonMapping | None) -> list[str]:
     return [str(text) for pair in (table or {}).items() for text in pair]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.agent.definitions.rules import RequestPattern, SubagentRule
+from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
 from ua_tui.core.json_values import JsonObject
 from ua_tui.core.knowledge.place import read_place, written_place
@@ -48,9 +48,7 @@ class ResultOffload:
         self._aside = aside
         self._knowledge = None if knowledge is None else written_place(knowledge)
         self._public_searches = list(public_searches)
-        self._rules = (
-            None if rules is None else msgspec.msgpack.encode(rules, enc_hook=lambda pattern: pattern.pattern)
-        )
+        self._rules = None if rules is None else msgspec.msgpack.encode(rules)
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
@@ -117,13 +115,7 @@ def observe_in_child(desk: TaskContext, argument: JsonObject) -> JsonObject | No
 
 @lru_cache(maxsize=2)
 def _observers(plugins: bool, rules: bytes | None) -> dict[str, Observer]:
-    known = (
-        None
-        if rules is None
-        else msgspec.msgpack.decode(
-            rules, type=list[SubagentRule], dec_hook=lambda _kind, text: RequestPattern(text)
-        )
-    )
+    known = None if rules is None else msgspec.msgpack.decode(rules, type=list[SubagentRule])
     return {observer.name: observer for observer in default_observers(plugins=plugins, rules=known)}
 
 

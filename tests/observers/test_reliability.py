@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.observers.conftest import NOON, make_result
 from tests.waiting import PATIENCE
-from ua_tui.core.agent.definitions.rules import RequestPattern, SubagentRule
+from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.events.types import Event, ObserverFinished
@@ -201,9 +201,7 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
     context: ObserverContext, aside: WorkerProcess
 ) -> None:
     rules = [
-        SubagentRule(
-            "a-chart", "chart-maker", "work_products/*.html", "Draw it.", RequestPattern(r"\bcharts?\b")
-        ),
+        SubagentRule("a-chart", "chart-maker", "work_products/*.html", "Draw it.", r"\bcharts?\b"),
         SubagentRule("notes", "chart-maker", "work_products/notes.md", "Write notes."),
     ]
     runner, events = running(default_observers(plugins=False, rules=rules), context, aside, rules)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -32,45 +32,35 @@ class _Fields(msgspec.Struct, forbid_unknown_fields=True):
     agents: Literal["others"] | None = None
 
 
-class RequestPattern:
-    """A regular expression on the request to a sub-agent, ignoring case.
+@cache
+def _compiled(pattern: str) -> Any:
+    """A regular expression on the request to a sub-agent, ignoring case; its library is slow to import.
 
     It is matched in linear time, so that no expression can block the session; look-around and back-references are not
-    supported. Only the first 100,000 characters of a request are searched.
+    supported.
+
+    Raises:
+        ValueError: it is not a valid expression; the message says why.
     """
+    import re2  # type: ignore[import-untyped]
 
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-
-    @cached_property
-    def compiled(self) -> Any:
-        """The expression for its library, which is slow to import.
-
-        Raises:
-            ValueError: it is not a valid expression; the message says why.
-        """
-        import re2  # type: ignore[import-untyped]
-
-        options = re2.Options()
-        options.case_sensitive = False
-        options.max_mem = 1 << 20
-        options.log_errors = False
-        try:
-            return re2.compile(self.pattern, options)
-        except (re2.error, UnicodeEncodeError) as error:
-            reason = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else str(error)
-            raise ValueError(clean_line(reason, 200)) from error
-
-    def holds(self, request: str) -> bool:
-        """Whether the expression is found in `request`."""
-        return self.compiled.search(without_surrogates(request[:LONGEST_PROMPT])) is not None
+    options = re2.Options()
+    options.case_sensitive = False
+    options.max_mem = 1 << 20
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else str(error)
+        raise ValueError(clean_line(reason, 200)) from error
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentRule:
     """A rule for the sub-agent of its definition, or with `for_others` for every other one.
 
-    The rule applies if `condition` is found in the request, or always if there is none. Then either `required` must be
+    The rule applies if the expression `condition` is found in the request (in its first 100,000 characters, ignoring
+    case), or always if there is none. Then either `required` must be
     a file that is not empty, or no check of a report that matches `checked` may have found what differs or was never
     seen.
     Both are paths in the workspace whose parts may have the wildcards `*`, `?` and `[...]`; one of them is empty.
@@ -82,14 +72,15 @@ class SubagentRule:
     agent: str
     required: str
     message: str
-    condition: RequestPattern | None = field(default=None, compare=False)
+    condition: str = ""
     checked: str = ""
     for_others: bool = False
 
     def holds(self, agent: str, request: str) -> bool:
         """Whether the rule applies to `agent` for `request`."""
         return (self.agent == agent) != self.for_others and (
-            self.condition is None or self.condition.holds(request)
+            not self.condition
+            or _compiled(self.condition).search(without_surrogates(request[:LONGEST_PROMPT])) is not None
         )
 
 
@@ -150,9 +141,8 @@ def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> Subagen
             raise SettingsError(
                 f"{where} has the path {path} with the part **, which is not supported: name each folder, or use *"
             )
-        condition = None if fields.when is None else RequestPattern(fields.when)
-        if condition is not None and compiled:
-            _ = condition.compiled
+        if fields.when and compiled:
+            _compiled(fields.when)
     except PathRefused as error:
         raise SettingsError(f"{where} has the path {path}, which is not in the workspace: {error}") from error
     except ValueError as error:
@@ -166,6 +156,6 @@ def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> Subagen
         required=fields.requires or "",
         checked=fields.checked or "",
         message=fields.message.strip(),
-        condition=condition,
+        condition=fields.when or "",
         for_others=fields.agents is not None,
     )

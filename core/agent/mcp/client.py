@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import binascii
-import json
 import os
-import signal
 import tempfile
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import msgspec
 
-from ua_tui.core.agent.bounds import MOST_ENTRIES, MOST_PARTS, STEP_SECONDS
+from ua_tui.core.agent.bounds import MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.agent.mcp.error_messages import describe_server_error, last_words, problem_in
 from ua_tui.core.errors import AgentError, ConnectionFailed
 from ua_tui.core.json_values import JsonMapping
@@ -129,46 +127,13 @@ async def _transport(
             headers=headers, auth=auth, event_hooks={"response": [output.on_response]}, **options
         )
 
-    headers = {**server["headers"], **(await _login_headers(server.get("headersHelper")))}
+    headers = server["headers"]
     if server["type"] == "sse":
         sse = await asyncio.to_thread(import_module, "mcp.client.sse")
         return sse.sse_client(server["url"], headers=headers, httpx_client_factory=client)
     http = await asyncio.to_thread(import_module, "mcp.client.streamable_http")
     used = await stack.enter_async_context(client(headers))
     return http.streamable_http_client(server["url"], http_client=used)
-
-
-async def _login_headers(command: str | None) -> dict[str, str]:
-    """The headers that a command prints, as the agent runs it for a server with a login."""
-    if command is None:
-        return {}
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_shell(
-            command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            env={},
-            start_new_session=True,
-        )
-    )
-    try:
-        # It may run before its start is complete: a start that is cancelled would end the shell alone.
-        program = await asyncio.shield(starting)
-        output, _ = await program.communicate()
-    except BaseException:
-        # Whoever waits has given up: the shell ends with the programs that it started.
-        program = await starting
-        with suppress(ProcessLookupError):
-            os.killpg(program.pid, signal.SIGKILL)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(program.wait(), STEP_SECONDS)
-        raise
-    try:
-        headers: dict[str, str] = json.loads(output)
-    except ValueError:
-        return {}
-    # An empty one stands for no login.
-    return {name: value for name, value in headers.items() if value}
 
 
 def _reason_in(output: _ServerOutput) -> str:

@@ -267,10 +267,11 @@ class ServerReferences(msgspec.Struct, eq=False):
             raise ConnectionFailed(connection.note or f"{server} is not available", code="unreachable")
         for secret in connection.secrets:
             self.workspace.redactor.add(secret)
+        config = connection.servers[server]
+        if connection.headers is not None:
+            config = {**config, "headers": {**config["headers"], **await connection.headers()}}
         try:
-            answer: _T = await self.ask(
-                connection.servers[server], request, root=self.workspace.path, secrets=connection.secrets
-            )
+            answer: _T = await self.ask(config, request, root=self.workspace.path, secrets=connection.secrets)
         except ConnectionFailed as error:
             if error.code == "failed":
                 raise

@@ -81,8 +81,7 @@ class Servers:
         self._has_started = False
         self.offered: dict[str, tuple[str, ...]] = {}
         self._hidden: set[str] = set()
-        self._opened: dict[str, ServerConfigs] = {}
-        self._added: list[str] = []
+        self._added: dict[str, ServerConfigs] = {}
         self._later = later
         self._toolless: set[str] = set()
 
@@ -217,10 +216,9 @@ class Servers:
             await agent.reconnect_server(name)
 
     async def _add(self, agent: AgentClient, name: str, servers: ServerConfigs) -> None:
-        self._opened[name] = servers
-        self._added = [*(each for each in self._added if each != name), name]
+        self._added[name] = servers
         # The agent drops added servers that are not listed.
-        await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
+        await agent.add_servers({each: how for added in self._added.values() for each, how in added.items()})
 
     async def starting(self) -> list[str]:
         """The servers that the agent is still connecting for the first time; none if that cannot be known."""
@@ -258,7 +256,7 @@ class Servers:
             # Why it listed none is known only a moment later.
             self._toolless |= toolless
             self._later(2.0, self.refresh)
-        for connection, servers in self._opened.items():
+        for connection, servers in self._added.items():
             if servers and names.issuperset(servers):
                 self._states[connection].excluded = None
         self._states.update(listed)

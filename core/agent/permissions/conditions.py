@@ -7,7 +7,7 @@ import posixpath
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
@@ -314,15 +314,10 @@ class Condition:
     def _is(self, text: str) -> bool:
         gap = ".*" if self.kind in {"host", "path"} else _NOT_IN_ONE
         case = str.lower if self.kind == "host" else str
-        return any(
-            _fits(_expression([(wild, case(part)) for wild, part in choice], gap), text)
-            for choice in self.choices
-        )
+        return any(_fits(_expression(choice, gap, gap, case), text) for choice in self.choices)
 
     def _is_like(self, text: str) -> bool:
-        patterns = [
-            _expression([(wild, fold(part)) for wild, part in choice], ".*") for choice in self.choices
-        ]
+        patterns = [_expression(choice, ".*", ".*", fold) for choice in self.choices]
         folded = fold(text)
         texts = {folded, *_PIECES.split(folded)} - {""}
         return any(_fits(pattern, each) for pattern in patterns for each in texts)
@@ -373,7 +368,7 @@ class Condition:
             if only:
                 yield written, _escaped(written)
                 continue
-            tail = _expression([(False, rest), *choice[1:]] if first else choice, "", files=True)
+            tail = _expression([(False, rest), *choice[1:]] if first else choice, "[^/]*", ".*")
             yield written, _escaped(written.rstrip("/") + "/") + tail
 
 
@@ -470,16 +465,10 @@ def _tokens_of(pattern: str) -> tuple[_Token, ...]:
     return tuple(tokens)
 
 
-def _expression(tokens: Iterable[_Token], gap: str, *, files: bool = False) -> str:
-    parts = []
-    for wild, text in tokens:
-        if not wild:
-            parts.append(_escaped(text))
-        elif files:
-            parts.append("[^/]*" if text == "*" else ".*")
-        else:
-            parts.append(gap)
-    return "".join(parts)
+def _expression(tokens: Iterable[_Token], one: str, more: str, change: Callable[[str], str] = str) -> str:
+    """The expression for a pattern: `one` for each `*` in it, `more` for each `**`, and its texts after a `change`."""
+    gaps = {"*": one}
+    return "".join(gaps.get(text, more) if wild else _escaped(change(text)) for wild, text in tokens)
 
 
 def _escaped(text: str) -> str:

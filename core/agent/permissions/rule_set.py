@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -103,9 +102,9 @@ class RuleStore:
             WorkspaceError: it cannot be stored.
         """
         with self._store.changed() as file:
-            used = {**file.used, **{_key(rule): at for rule, at in uses.items()}}
-            newest = sorted(used.items(), key=lambda item: item[1])[-1_000:]
-            file.used = dict(newest)
+            used = [*file.used.items(), *((_key(rule), at) for rule, at in uses.items())]
+            # Of two uses of a rule the later one counts.
+            file.used = dict(sorted(used, key=lambda item: item[1])[-1_000:])
 
     def _read(self) -> _File:
         try:
@@ -166,9 +165,8 @@ class RuleSet(msgspec.Struct, eq=False):
     folder: Path = Path()
     _session: list[Rule] = []
     _used: dict[Rule, datetime] = {}
-    _unsaved: dict[Rule, datetime] = {}
+    _has_unsaved: bool = False
     _saved_at: float = float("-inf")
-    _saving: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.given = tuple(self.given)
@@ -244,20 +242,19 @@ class RuleSet(msgspec.Struct, eq=False):
 
     def note_used(self, rule: Rule) -> None:
         """Record that a rule decided a call just now; `save_uses` stores it."""
-        self._used[rule] = self._unsaved[rule] = datetime.now(UTC)
+        self._used[rule] = datetime.now(UTC)
+        self._has_unsaved = True
 
     @property
     def has_unsaved_uses(self) -> bool:
         """Whether uses should be stored now: at once for the first one, then at most once a minute."""
-        return bool(self._unsaved) and time.monotonic() - self._saved_at > 60.0
+        return self._has_unsaved and time.monotonic() - self._saved_at > 60.0
 
     def save_uses(self) -> None:
         """Store when rules were last used; a failure loses nothing else."""
-        with self._saving:
-            uses, self._unsaved = self._unsaved, {}
-            self._saved_at = time.monotonic()
-            if uses and self.store is not None:
-                try:
-                    self.store.note_used(uses)
-                except (WorkspaceError, OSError):
-                    self._unsaved = {**uses, **self._unsaved}
+        unsaved, self._has_unsaved, self._saved_at = self._has_unsaved, False, time.monotonic()
+        if unsaved and self.store is not None:
+            try:
+                self.store.note_used(dict(self._used))
+            except (WorkspaceError, OSError):
+                self._has_unsaved = True

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from ua_tui.core.concurrency.threads import apart
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope
 
 _NOT_RUN = "This call did not run: the user has to approve it, or to answer a question, first."
@@ -76,11 +77,11 @@ def _require_result(response: Any, slug: str) -> Any:
     return result
 
 
-def _held(result_type: str, error: str, **details: Any) -> dict[str, Any]:
+def _held(result_type: str, error: str, **details: Any) -> JsonObject:
     return {"data": {}, "error": error, "successful": False, "result_type": result_type, **details}
 
 
-def native_server(session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:
+def native_server(session: Any, provider: Any, modifiers: Sequence[Modifier]) -> JsonObject:
     """Make the configuration of a server with the tools of a session, for the agent's SDK.
 
     Requests the tools from the service. `provider` is the one that the session was made with.

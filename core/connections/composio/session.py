@@ -22,6 +22,7 @@ from ua_tui.core.connections.composio.sdk import (
     sdk_http,
 )
 from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest
 
@@ -119,7 +120,7 @@ def _in_this_process(settings: Settings, on_request: OnRequest | None) -> _Ask:
 
 
 def _connection(
-    opened: _Opened, server: dict[str, Any], settings: Settings, ask: _Ask, close: Callable[[], None]
+    opened: _Opened, server: JsonObject, settings: Settings, ask: _Ask, close: Callable[[], None]
 ) -> Connection:
     session_id, url, headers = opened
     parts = urlsplit(url)
@@ -179,7 +180,7 @@ def _is_over(settings: Settings, on_request: OnRequest | None, session_id: str) 
 def _create(settings: Settings, http: Any, **options: Any) -> Any:
     """Create a session for the user, with the toolkits of the settings."""
     only, disabled = settings.composio_toolkits, settings.composio_disabled_toolkits
-    request: dict[str, Any] = {"user_id": settings.composio_user_id or settings.user_id}
+    request: JsonObject = {"user_id": settings.composio_user_id or settings.user_id}
     # The service accepts one or the other.
     if only:
         request["toolkits"] = {"enable": list(only)}

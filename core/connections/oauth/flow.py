@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +26,7 @@ from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advise
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.net.addresses import is_public
 from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.text import clean_line
@@ -33,6 +34,7 @@ from ua_tui.core.text import clean_line
 if TYPE_CHECKING:
     import httpx2
     from mcp.client.auth import OAuthClientProvider
+    from mcp.client.auth.oauth2 import OAuthContext
     from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
 
     from ua_tui.core.net.dialer import Resolver
@@ -64,7 +66,7 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
     resolve = resolve or resolve_host
     parts = urlsplit(address)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    options: dict[str, Any] = {}
+    options: JsonObject = {}
     if not getproxies().keys() & {"http", "https", "all"} and await _is_public_host(host, port, resolve):
         import httpcore2
 
@@ -166,11 +168,10 @@ async def _log_in(
     from pydantic import ValidationError
 
     lacking = store.lacks(target)
-    browser = _Browser(target, show, redirect, seconds, lacking)
     # A registration may be for the scope of the first login alone: more needs another one.
     known = _known_client(target, redirect, None if lacking else earlier)
-    exchange = _Exchange(target, store, client=known, tokens=earlier if lacking else None)
-    provider = _provider(target, exchange, redirect.address, browser)
+    login = _Login(target, store, known, earlier if lacking else None, show, redirect, seconds, lacking)
+    provider = login.start()
     auth = _asking_for_more(provider, lacking) if lacking else provider
     try:
         async with login_client(target.address) as client:
@@ -185,14 +186,14 @@ async def _log_in(
         raise _failure("bad_login", target, reason=_reason(error)) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise _failure("unreachable", target, reason=_reason(error)) from error
-    if exchange.stored is None:
+    if login.stored is None:
         if status >= 400 and status not in _ANSWERS:
             raise _failure("unreachable", target, reason=f"HTTP {status}")
         raise _failure("not_needed", target)
     if status in (401, 403):
         await store.forget(target)
         raise _failure("useless", target, status=status)
-    return exchange.stored
+    return login.stored
 
 
 _ANSWERS = frozenset({400, 404, 405, 406, 415, 422})
@@ -248,8 +249,8 @@ async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -
     import httpx2
     from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 
-    exchange = _Exchange(target, store, client=login.client, tokens=login)
-    provider = _provider(target, exchange, "http://localhost/callback")
+    renewal = _Login(target, store, login.client, login)
+    provider = renewal.start()
     context = provider.context
     # Only what it has found itself would be known to the client.
     context.oauth_metadata = OAuthMetadata.model_validate(login.server) if login.server else None
@@ -276,15 +277,15 @@ async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -
         raise _failure("unreachable", target, reason=_reason(error)) from error
     finally:
         await flow.aclose()
-    if exchange.login is None:
+    if renewal.login is None:
         raise _failure("not_completed", target, reason="the answer has no token")
-    return exchange.login
+    return renewal.login
 
 
 async def _request_server(client: Any, target: LoginTarget, auth: httpx2.Auth) -> int:
     """Make a request that a server refuses without a login; returns the last status, after the login."""
     accept = {"Accept": "application/json, text/event-stream"}
-    options: dict[str, Any] = {"headers": {**target.headers, **accept}, "auth": auth}
+    options: JsonObject = {"headers": {**target.headers, **accept}, "auth": auth}
     if target.transport == "http":
         # A server either answers this without a session, or refuses it because there is none.
         options["json"] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -313,20 +314,48 @@ def _asking_for_more(provider: OAuthClientProvider, scope: str) -> httpx2.Auth:
     return StepUp()
 
 
-class _Browser(msgspec.Struct, eq=False):
-    """The part of a login in the browser: shows its address, and waits for the redirect.
+class _Login(msgspec.Struct, eq=False):
+    """What the client of `mcp` has for one login: what it reads and stores, as one `StoredLogin`, and the browser.
 
-    `lacking` is scope that is asked for besides that of the configuration.
+    Attributes:
+        client: the registration that is known already.
+        tokens: those that are to be renewed.
+        redirect: the answer of the browser; None for a renewal, which needs no person.
+        lacking: scope that is asked for besides that of the configuration.
+        stored: where the login was stored; None before that.
+        login: the login.
     """
 
     target: LoginTarget
-    show: Show
-    redirect: Redirect
-    seconds: float
-    lacking: str
+    store: LoginStore
+    client: JsonMapping | None = None
+    tokens: StoredLogin | None = None
+    show: Show = _show_nobody
+    redirect: Redirect | None = None
+    seconds: float = 0.0
+    lacking: str = ""
+    provider: OAuthClientProvider | None = None
+    stored: Literal["keyring", "file"] | None = None
+    login: StoredLogin | None = None
 
-    async def open(self, address: str, provider: OAuthClientProvider) -> None:
+    def start(self) -> OAuthClientProvider:
+        """Make the client of `mcp`."""
+        from mcp.client.auth import OAuthClientProvider
+        from mcp.shared.auth import OAuthClientMetadata
+        from pydantic import AnyUrl
+
+        if self.target.client.is_program:
+            self.provider = _program_provider(self.target.address, self, self.target.client)
+            return self.provider
+        address = "http://localhost/callback" if self.redirect is None else self.redirect.address
+        metadata = OAuthClientMetadata(client_name="ua-tui", redirect_uris=[AnyUrl(address)])
+        self.provider = OAuthClientProvider(self.target.address, metadata, self, self.open, self.answer)
+        return self.provider
+
+    async def open(self, address: str) -> None:
         """Show the address of the login."""
+        if self.redirect is None:
+            raise _failure("expired", self.target)
         check_address(address)
         if self.target.client.scope:
             parts = urlsplit(address)
@@ -335,7 +364,8 @@ class _Browser(msgspec.Struct, eq=False):
             address = urlunsplit(parts._replace(query=urlencode(query)))
         self.redirect.expect(parse_qs(urlsplit(address).query)["state"][0])
         # How a configured secret is sent; a registration says it itself.
-        client, server = provider.context.client_info, provider.context.oauth_metadata
+        context = self._context
+        client, server = context.client_info, context.oauth_metadata
         if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
             known = (server and server.token_endpoint_auth_methods_supported) or ["client_secret_basic"]
             basic = "client_secret_basic" in known
@@ -346,6 +376,7 @@ class _Browser(msgspec.Struct, eq=False):
         """Wait for the redirect."""
         from mcp.shared.auth import AuthorizationCodeResult
 
+        assert self.redirect is not None
         try:
             async with asyncio.timeout(self.seconds):
                 values = await self.redirect.answer()
@@ -356,22 +387,10 @@ class _Browser(msgspec.Struct, eq=False):
             raise _failure("refused", self.target, reason=clean_line(reason, _LONGEST))
         return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
 
-
-class _Exchange(msgspec.Struct, eq=False):
-    """What the client of `mcp` reads and stores: its registration and its tokens, here as one `StoredLogin`.
-
-    Attributes:
-        stored: where the login was stored; None before that.
-        login: the login.
-    """
-
-    target: LoginTarget
-    store: LoginStore
-    client: Mapping[str, Any] | None = None
-    tokens: StoredLogin | None = None
-    provider: OAuthClientProvider | None = None
-    stored: Literal["keyring", "file"] | None = None
-    login: StoredLogin | None = None
+    @property
+    def _context(self) -> OAuthContext:
+        assert self.provider is not None
+        return self.provider.context
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens that are to be renewed."""
@@ -387,8 +406,7 @@ class _Exchange(msgspec.Struct, eq=False):
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store new tokens immediately: the earlier ones may have become invalid."""
-        assert self.provider is not None
-        context = self.provider.context
+        context = self._context
         self.login = StoredLogin(
             access_token=tokens.access_token,
             refresh_token=tokens.refresh_token,
@@ -410,52 +428,23 @@ class _Exchange(msgspec.Struct, eq=False):
         """Keep a registration; it is stored with the tokens."""
 
 
-def _provider(
-    target: LoginTarget, exchange: _Exchange, redirect: str, browser: _Browser | None = None
-) -> OAuthClientProvider:
-    from mcp.client.auth import OAuthClientProvider
-    from mcp.shared.auth import OAuthClientMetadata
-    from pydantic import AnyUrl
-
-    if target.client.is_program:
-        exchange.provider = _program_provider(target.address, exchange, target.client)
-        return exchange.provider
-
-    async def open_browser(address: str) -> None:
-        if browser is None:
-            raise _failure("expired", target)
-        await browser.open(address, provider)
-
-    provider = OAuthClientProvider(
-        target.address,
-        OAuthClientMetadata(client_name="ua-tui", redirect_uris=[AnyUrl(redirect)]),
-        exchange,
-        open_browser,
-        browser.answer if browser is not None else None,
-    )
-    exchange.provider = provider
-    return provider
-
-
-def _program_provider(address: str, exchange: _Exchange, client: OAuthClient) -> OAuthClientProvider:
+def _program_provider(address: str, login: _Login, client: OAuthClient) -> OAuthClientProvider:
     """The client that logs in by itself, with its secret or with what its private key signs."""
     from mcp.client.auth.extensions import client_credentials as own
 
     name, secret = client.client_id or "", client.client_secret or ""
     if not secret.startswith("-----BEGIN"):
         return own.ClientCredentialsOAuthProvider(
-            address, exchange, name, secret, scope=client.scope, issuer=client.issuer
+            address, login, name, secret, scope=client.scope, issuer=client.issuer
         )
     signed = own.SignedJWTParameters(
         issuer=name, subject=name, signing_key=secret, signing_algorithm=client.algorithm
     )
     sign = signed.create_assertion_provider()
-    return own.PrivateKeyJWTOAuthProvider(address, exchange, name, sign, client.scope, client.issuer)
+    return own.PrivateKeyJWTOAuthProvider(address, login, name, sign, client.scope, client.issuer)
 
 
-def _known_client(
-    target: LoginTarget, redirect: Redirect, earlier: StoredLogin | None
-) -> Mapping[str, Any] | None:
+def _known_client(target: LoginTarget, redirect: Redirect, earlier: StoredLogin | None) -> JsonMapping | None:
     """The registration to use: that of the configuration, or the earlier one for the same redirect address."""
     if target.client.client_id is not None:
         return {
@@ -475,7 +464,7 @@ def _port_of(login: StoredLogin | None) -> int | None:
     return None
 
 
-def _plain(model: Any) -> dict[str, Any] | None:
+def _plain(model: Any) -> JsonObject | None:
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
 
 

@@ -33,8 +33,7 @@ os.chdir(sys.argv[1])
 with socket.socket(socket.AF_UNIX) as asked:
     asked.settimeout(9.5)
     asked.connect("logins")
-    by = "agent" if "CLAUDE_CODE_MCP_SERVER_NAME" in os.environ else "program"
-    asked.sendall(f"{by} {sys.argv[2]}\\n".encode())
+    asked.sendall(f"{sys.argv[2]}\\n".encode())
     with asked.makefile("rb") as answer:
         sys.stdout.buffer.write(answer.read())
 """
@@ -97,13 +96,13 @@ class LoginHeaders:
                 _log.warning("the next login to %s asks for no more rights than before: %s", name, error)
 
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
-        """The headers for a server; without a token if there is no valid login.
+        """The headers for a server; none if there is no valid login.
 
         The agent asks again only when it connects again: the token that it has may have been refused.
         """
         target = self._targets.get(name)
         if target is None:
-            return _NO_LOGIN
+            return {}
         refused = self._given.get(name) if by_agent else None
         # It continues after the time limit: a renewal that is cancelled may lose the login.
         from ua_tui.core.connections.oauth.flow import current_login
@@ -116,9 +115,9 @@ class LoginHeaders:
                 login = await asyncio.shield(work)
         except (UniversalAgentError, TimeoutError) as error:
             _log.info("there is no login for the server %s: %s", name, error or "it took too long")
-            return _NO_LOGIN
+            return {}
         if login is None:
-            return _NO_LOGIN
+            return {}
         for secret in login.secrets:
             self._learn(secret)
         if by_agent:
@@ -127,8 +126,8 @@ class LoginHeaders:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError):
-            by, _, name = (await reader.readline()).decode().rstrip("\n").partition(" ")
-            headers = await self.headers(name, by_agent=by == "agent")
-            writer.write(json.dumps(headers).encode())
+            name = (await reader.readline()).decode().rstrip("\n")
+            headers = await self.headers(name, by_agent=True)
+            writer.write(json.dumps(headers or _NO_LOGIN).encode())
             await writer.drain()
         writer.close()

@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError, missing_extra
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore, open_lock
 
@@ -43,9 +44,9 @@ class StoredLogin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     refresh_token: str | None = None
     expires_at: float | None = None
     scope: str | None = None
-    client: dict[str, Any] = {}
-    server: dict[str, Any] | None = None
-    resource: dict[str, Any] | None = None
+    client: JsonObject = {}
+    server: JsonObject | None = None
+    resource: JsonObject | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:

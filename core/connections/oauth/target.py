@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+
+from ua_tui.core.json_values import JsonMapping, JsonObject
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _SPELLINGS = {
@@ -83,13 +85,13 @@ class LoginTarget(msgspec.Struct, frozen=True):
         return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
-def oauth_client(table: Mapping[str, Any], fill: Callable[[str], str]) -> OAuthClient:
+def oauth_client(table: JsonMapping, fill: Callable[[str], str]) -> OAuthClient:
     """The client of a table `oauth`; `fill` replaces the variables in its texts.
 
     Raises:
         msgspec.ValidationError: a field has a wrong value.
     """
-    values: dict[str, Any] = {
+    values: JsonObject = {
         _SPELLINGS[name]: fill(value) if isinstance(value, str) else value
         for name, value in table.items()
         if name in _SPELLINGS

@@ -14,14 +14,18 @@ from ua_tui.core.concurrency import process_tree
 from ua_tui.core.concurrency.process_tree import ProcessTree
 
 PARENT = """
-import subprocess, sys
+import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 child = subprocess.Popen([sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)
 sys.stdin.read()
 """
-"""Starts a process that ends with its input, as an MCP server does."""
+"""Starts a process that ends with its input, as an MCP server does, and that SIGINT ends.
+
+Tests that run in the background of a shell inherit that SIGINT is ignored.
+"""
 
 
 @pytest.fixture

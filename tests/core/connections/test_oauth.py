@@ -549,7 +549,7 @@ async def test_a_renewal_that_takes_longer_than_the_agent_waits_is_stored(
     headers = LoginHeaders(tmp_path, str, store)
     headers.command(target)
     monkeypatch.setattr(headers_of_logins, "_SECONDS", 0.01)
-    assert await headers.headers("notes", by_agent=True) == {"Authorization": ""}
+    assert await headers.headers("notes", by_agent=True) == {}
     answered.set()
     async with asyncio.timeout(PATIENCE):
         await stored.wait()
@@ -588,19 +588,21 @@ async def test_a_program_gives_the_agent_its_header(notes: Place, store: LoginSt
     assert known == list(login.secrets)
     assert not any(secret in command for secret in login.secrets)
     # Only what was given to the agent is given again by its name.
-    assert await headers.headers("other") == {"Authorization": ""}
+    assert await headers.headers("other") == {}
     # A login belongs to an address, whatever has its name.
     elsewhere = replace(target, address="https://elsewhere.example/mcp")
     assert await asked(headers.command(elsewhere)) == {"Authorization": ""}
     assert not headers.made_at(target.name)
     headers.command(target)
     made_at = headers.made_at(target.name)
-    await headers.headers(target.name, by_agent=True)
+    # What this program gets for itself was not given to the agent.
+    given = {"Authorization": f"Bearer {login.access_token}"}
+    assert await headers.headers(target.name) == given
     assert headers.made_at(target.name) == made_at != ""
     # The agent asks again because what it was given was refused.
     renewed = await headers.headers(target.name, by_agent=True)
     assert renewed["Authorization"].partition(" ")[2] not in ("", login.access_token)
     assert headers.made_at(target.name) > made_at
     notes.accounts.renewals.clear()
-    assert await headers.headers(target.name, by_agent=True) == {"Authorization": ""}
+    assert await headers.headers(target.name, by_agent=True) == {}
     await headers.close()

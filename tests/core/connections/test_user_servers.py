@@ -11,6 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.core.cases import cases_of
+from ua_tui.core.connections.oauth.headers import LoginHeaders
+from ua_tui.core.connections.oauth.store import LoginStore
 from ua_tui.core.connections.oauth.target import OAuthClient
 from ua_tui.core.connections.trust import ServerTrust, UserConnections
 from ua_tui.core.connections.user_servers import (
@@ -328,14 +330,20 @@ async def test_a_server_that_can_have_a_login_asks_for_its_header_when_connected
         "plain": {"url": url}, "keyed": {"url": url, "headers": {"Authorization": "Bearer x"}},
         "events": {"type": "sse", "url": url}, "program": {"command": "sh"},
     }  # fmt: skip
+    logins = LoginHeaders(tmp_path, str, LoginStore(tmp_path / "state"))
     connections = UserConnections(
         written(tmp_path, servers), tmp_path, ServerTrust(tmp_path / "state"), environ=os.environ,
-        publish=lambda _event: None, interactive=False, login_command=lambda target: f"ask {target.name}",
-        all_trusted=True,
+        publish=lambda _event: None, interactive=False, logins=logins, all_trusted=True,
     )  # fmt: skip
     opened = {name: await connect() for name, connect in connections.connectors.items()}
-    helpers = {name: each.servers[name].get("headersHelper") for name, each in opened.items()}
-    assert helpers == {"plain": "ask plain", "keyed": None, "events": "ask events", "program": None}
+    helpers = {
+        name: each.servers[name].get("headersHelper", " ").split()[-1:] for name, each in opened.items()
+    }
+    assert helpers == {"plain": ["plain"], "keyed": [], "events": ["events"], "program": []}
+    # Our own requests to it have no other program for that.
+    assert {name for name, each in opened.items() if each.headers is not None} == {"plain", "events"}
+    assert opened["plain"].headers is not None
+    assert await opened["plain"].headers() == {}
     assert opened["plain"].expiry is None
     expiry = opened["events"].expiry
     assert expiry is not None

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -14,14 +13,14 @@ from tests.core.doctor.test_doctor import ended_when_given_up
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server
 from tests.paths import PROJECT
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 from ua_tui.core.agent.mcp import client as mcp_client
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
 from ua_tui.core.doctor import checks
 from ua_tui.core.doctor.findings import Finding
-from ua_tui.core.doctor.services import check_user_server, check_web_reader, probe_server
+from ua_tui.core.doctor.services import check_user_server, check_web_reader
 from ua_tui.core.settings.model import Settings
 
 PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
@@ -233,23 +232,6 @@ async def test_the_web_reader_with_a_key_without_one_and_with_a_wrong_one() -> N
     assert "401" in wrong.found
     assert "Z_AI_API_KEY" in wrong.advice
     assert "wrong-key" not in wrong.found + wrong.advice
-
-
-async def test_the_program_with_the_header_of_a_login_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
-    started = tmp_path / "pid"
-    server = {
-        "type": "http",
-        "url": "http://127.0.0.1:9/mcp",
-        "headers": {},
-        "headersHelper": f"sleep 600 & echo $$ $! > {started}; wait",
-    }
-    probing = asyncio.ensure_future(probe_server(server, remedy=""))
-    await until(lambda: started.is_file() and started.read_text().endswith("\n"))
-    probing.cancel()
-    await asyncio.wait([probing])
-    shell, child = started.read_text().split()
-    assert has_ended(shell)
-    await until(lambda: has_ended(child))
 
 
 def has_ended(pid: str) -> bool:
