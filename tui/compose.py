@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.agent.assembly import AgentParts
 from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from ua_tui.core.agent.definitions.rules import SubagentRule
@@ -58,7 +57,13 @@ from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
 from ua_tui.core.session.parts import SessionParts
-from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
+from ua_tui.core.session.resume import (
+    PreviousState,
+    Resume,
+    conversation_to_resume,
+    new_state,
+    read_previous_state,
+)
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
@@ -143,10 +148,9 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         workspace = await _open_workspace(settings, redactor, resume, stack)
         start = await _read_start(settings, workspace, resume, interactive=interactive)
         settings = start.settings
-        last_seq = start.previous.view.seq if start.previous is not None else 0
-        bus = Bus(last_seq, mask=lambda event: mask_event(event, redactor))
+        bus = Bus(start.previous.view.seq, mask=lambda event: mask_event(event, redactor))
         team_copy = await _copy_for_team(
-            settings, workspace, bus, start.previous is not None, team, team_address, stack
+            settings, workspace, bus, resume is not None, team, team_address, stack
         )
         recording = SessionRecords(
             settings,
@@ -155,7 +159,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
             bus,
             log_handler,
             on_line=team_copy.line_handler(on_line) if team_copy is not None else on_line,
-            view=start.previous.view if start.previous is not None else None,
+            view=start.previous.view,
         )
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
@@ -208,39 +212,33 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
             return lost
 
         parts = SessionParts(
-            agent=AgentParts(
-                workspace=workspace,
-                redactor=redactor,
-                connectors={**built_in, **connectors, **user_servers.connectors},
-                server_notes=SERVER_NOTES,
-                on_result=runner.submit,
-                worker=worker,
-                check_subagent=_subagent_check(roster.rules, workspace, runner),
-                agent_home=own_agent_home(settings),
-                interactive=interactive,
-                extra_allow=DEMO_TOOLS if settings.demo else (),
-                # What is allowed in the demo must not count outside of it.
-                rule_store=None if settings.demo else RuleStore(),
-                conversation=start.conversation,
-                tracer=recording.tracer,
-                subagents=roster.subagents,
-                skills=roster.chosen,
-                custom_commands=roster.commands.definitions,
-                taint=start.previous.taint if start.previous is not None else None,
-                output_schema=output_schema,
-                system_prompt=system_prompt,
-                login_made_at=logins.made_at,
-                note_scope=logins.note_scope,
-                ledger=ledger,
-                files_elsewhere=files_elsewhere,
-                described=user_servers,
-                while_starting=_while_starting(settings, recording, stack),
-            ),
+            workspace=workspace,
+            redactor=redactor,
+            connectors={**built_in, **connectors, **user_servers.connectors},
+            server_notes=SERVER_NOTES,
+            on_result=runner.submit,
+            worker=worker,
+            check_subagent=_subagent_check(roster.rules, workspace, runner),
+            interactive=interactive,
+            extra_allow=DEMO_TOOLS if settings.demo else (),
+            # What is allowed in the demo must not count outside of it.
+            rule_store=None if settings.demo else RuleStore(),
+            conversation=start.conversation,
+            tracer=recording.tracer,
+            subagents=roster.subagents,
+            skills=roster.chosen,
+            custom_commands=roster.commands.definitions,
+            taint=start.previous.taint,
+            output_schema=output_schema,
+            system_prompt=system_prompt,
+            logins=logins,
+            ledger=ledger,
+            files_elsewhere=files_elsewhere,
+            while_starting=_while_starting(settings, recording, stack),
             previous=start.previous,
             overruled=start.overruled,
             user_servers=user_servers,
             pipelines=pipelines,
-            view=recording.view,
             ask_model=_ask_model(settings, recording, private, stack),
             drain=drain,
             after_finish=stack.aclose,
@@ -299,10 +297,10 @@ def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:
 
 
 class _Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session starts with: its settings, and its previous state and conversation if it is resumed."""
+    """What a session starts with: its settings, its previous state, and its conversation if it is resumed."""
 
     settings: Settings
-    previous: PreviousState | None = None
+    previous: PreviousState
     conversation: str | None = None
     overruled: Mapping[str, str | float | None] = msgspec.field(default_factory=dict)
 
@@ -343,7 +341,7 @@ async def _read_start(
 ) -> _Start:
     """Read the previous state of the session to resume, and check that it can be resumed."""
     if resume is None:
-        return _Start(settings=settings)
+        return _Start(settings=settings, previous=new_state(workspace))
     from ua_tui.core.session.rewinding import settle
 
     previous = await asyncio.to_thread(read_previous_state, workspace)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -17,10 +16,16 @@ import msgspec
 
 from ua_tui.core.agent.auth.wait import IsConnected
 from ua_tui.core.agent.conversation import ConversationStore, spending_so_far, transcript_of
-from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
 from ua_tui.core.agent.definitions.subagents import SubagentDefinition
-from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
+from ua_tui.core.agent.environment import (
+    CACHE,
+    SKILLS,
+    PrivateFolder,
+    conversations_home,
+    make_private,
+    own_agent_home,
+)
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
 from ua_tui.core.agent.loop import AgentLoop
@@ -41,7 +46,7 @@ from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.bus import Publish
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection, Connector, ServerConfigs
+from ua_tui.core.connections.base import Connection, Connector, ServerConfigs
 from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.errors import (
     AgentError,
@@ -65,6 +70,7 @@ from ua_tui.core.telemetry.tracer import Tracer
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
+    from ua_tui.core.connections.oauth.headers import LoginHeaders
     from ua_tui.core.connections.trust import UserConnections
 
 log = logging.getLogger(__name__)
@@ -77,50 +83,41 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent is made of, provided by the composition root.
 
     `connectors` are opened once, at the first connection; one that fails is reported and skipped. `server_notes` has a
-    line on the purpose of each server. `agent_home` is where the command-line agent keeps its state; None leaves it
-    where a login is found. `extra_allow` are patterns in addition to those of the settings, of tools that
+    line on the purpose of each server. `extra_allow` are patterns in addition to those of the settings, of tools that
     reach nothing outside. `conversation` is the id of
     the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
-    agent may call, by default the shipped ones; `skills` are those it may load. `custom_commands` are those that a
-    query may begin with. `taint` has what the agent read before, in a session that is resumed.
-    `output_schema` is the JSON Schema of every answer; None for text. `system_prompt` replaces the shipped one; None
-    for that. `rule_store` has the rules of the folder and of everywhere; None for none. `login_made_at` says when the
-    login to a server of the user was made, and is empty if there is none; `note_scope` is called with a server and the
-    scope that its login lacks. `ledger` records the calls that act outside,
+    agent may call; `skills` are those it may load. `taint` has what the agent read before, in a session that is
+    resumed. `output_schema` is the JSON Schema of every answer; None for text. `system_prompt` replaces the shipped
+    one; None for that. `rule_store` has the rules of the folder and of everywhere; None for none. `logins` are
+    the user's logins to servers. `ledger` records the calls that act outside,
     where a session may be resumed elsewhere; None for no record. `files_elsewhere` are the rules that alone allow the
     built-in tools files outside of the session's folder, where the queries come from other people; None where they are
-    the user's own. `described` has where the tools of the
-    user's own MCP servers act. `while_starting` is called each time that the agent's process was started, which then
-    needs a while.
+    the user's own. `user_servers` are the user's own MCP servers, and where their tools act. `while_starting` is called
+    each time that the agent's process was started, which then needs a while.
     """
 
     workspace: Workspace
     redactor: Redactor
     connectors: Mapping[str, Connector]
-    server_notes: Mapping[str, str] = {}
-    on_result: Callable[[ToolResult], None] = lambda _result: None
-    check_subagent: SubagentCheck | None = None
-    worker: WorkerProcess | None = None
-    agent_home: Path | None = None
-    interactive: bool = True
-    extra_allow: tuple[str, ...] = ()
-    conversation: str | None = None
-    tracer: Tracer | None = None
-    subagents: tuple[SubagentDefinition, ...] | None = None
-    skills: tuple[Skill, ...] = ()
-    custom_commands: tuple[CustomCommand, ...] = ()
-    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
-    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
-    taint: Taint | None = None
-    rule_store: RuleStore | None = None
-    output_schema: JsonMapping | None = None
-    system_prompt: str | None = None
-    login_made_at: Callable[[str], str] = lambda _name: ""
-    note_scope: Callable[[str, str], None] = lambda _name, _scope: None
-    ledger: ActionLedger | None = None
-    files_elsewhere: tuple[str, ...] | None = None
-    described: UserConnections | None = None
-    while_starting: Callable[[], None] = lambda: None
+    server_notes: Mapping[str, str]
+    on_result: Callable[[ToolResult], None]
+    check_subagent: SubagentCheck
+    worker: WorkerProcess
+    interactive: bool
+    extra_allow: tuple[str, ...]
+    conversation: str | None
+    tracer: Tracer
+    subagents: tuple[SubagentDefinition, ...]
+    skills: tuple[Skill, ...]
+    taint: Taint
+    rule_store: RuleStore | None
+    output_schema: JsonMapping | None
+    system_prompt: str | None
+    logins: LoginHeaders
+    ledger: ActionLedger | None
+    files_elsewhere: tuple[str, ...] | None
+    user_servers: UserConnections
+    while_starting: Callable[[], None]
 
 
 class AgentAssembly:
@@ -146,8 +143,8 @@ class AgentAssembly:
         self._pipelines = pipelines
         self._report = report
         self._private = PrivateFolder()
-        self._skills_folder = self._private.path / "skills"
-        self.taint = parts.taint or Taint(parts.workspace)
+        self._skills_folder = self._private.path / SKILLS
+        self.taint = parts.taint
         self.taint.own_folders = (self._skills_folder,)
         self.taint.own_tools = parts.extra_allow
         self.taint.on_start = lambda what: publish(UntrustedTextRead(what=what))
@@ -155,7 +152,7 @@ class AgentAssembly:
         logs = ServerLogs(self._private.path / CACHE)
         self._states = ServerStates(parts.redactor, logs.cause_of, publish)
         self._own_servers = OwnServers(
-            parts.described,
+            parts.user_servers,
             self._states.is_read_only,
             self._states.is_closed,
             asks=parts.ledger is None,
@@ -165,8 +162,8 @@ class AgentAssembly:
             self.reopen,
             renew=self.renew,
             report=report,
-            login_made_at=parts.login_made_at,
-            note_scope=parts.note_scope,
+            login_made_at=parts.logins.made_at,
+            note_scope=parts.logins.note_scope,
         )
         self._forked = ForkedActions(parts.workspace.path, parts.redactor, self._states.is_read_only)
         policy = PermissionPolicy(
@@ -245,13 +242,10 @@ class AgentAssembly:
                     self._report("skills", SettingsError(problem))
             self._briefing = write_briefing(
                 parts.workspace.path,
-                parts.now(),
+                datetime.now().astimezone(),
                 notes,
                 parts.subagents,
-                parts.skills,
-                self._skills_folder,
                 knowledge=TOOLKIT in notes and self._settings.knowledge != "off",
-                resources=not BUILT_IN_SERVERS.issuperset(parts.connectors),
                 system_prompt=parts.system_prompt,
             )
         translator = Translator(
@@ -274,8 +268,8 @@ class AgentAssembly:
             ),
             check_subagent=parts.check_subagent,
         )
-        if parts.agent_home is not None:
-            await asyncio.to_thread(make_private, parts.agent_home)
+        if own_home := own_agent_home(self._settings):
+            await asyncio.to_thread(make_private, own_home)
         spent_before = None
         if self._begun:
             await self.keep_conversation()
@@ -289,7 +283,7 @@ class AgentAssembly:
             hooks=hooks,
             session_id=self.conversation_id,
             resume=self._begun,
-            telemetry=await parts.tracer.agent_environment() if parts.tracer else {},
+            telemetry=await parts.tracer.agent_environment(),
         )
         loop = AgentLoop(
             # Each entry is stored at once: what is still in memory is lost with the program.
@@ -301,11 +295,12 @@ class AgentAssembly:
             servers=self.servers,
             on_result=self._on_result,
             models=self.models,
+            while_starting=parts.while_starting,
             spent_before=spent_before,
         )
         self._last = translator
         self._states.report_update([])
-        await loop.connect(parts.while_starting)
+        await loop.connect()
         try:
             self.refuse_unpriced()
         except SettingsError:
@@ -397,7 +392,7 @@ class AgentAssembly:
     @property
     def agent_home(self) -> Path:
         """Where the command-line agent keeps its state."""
-        return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
+        return conversations_home(self._settings)
 
     async def reopen(self, name: str) -> ServerConfigs:
         """Open a connection that could not be opened before; returns its servers, also if it is already open.

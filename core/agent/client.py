@@ -96,18 +96,23 @@ _DID_NOT_STOP = "the agent's process did not respond when it was asked to stop, 
 class AgentClient:
     """One connected SDK client; read it with `messages()`, once, until it ends.
 
-    `malformed` counts bad messages; `ask` asks the person what an MCP server wants to know.
+    `malformed` counts bad messages; `ask` asks the person what an MCP server wants to know. `while_starting` is called
+    when the agent's process was started, which then needs a while.
     """
 
     def __init__(
-        self, options: sdk.ClaudeAgentOptions, malformed: MalformedMessages, ask: Ask | None = None
+        self,
+        options: sdk.ClaudeAgentOptions,
+        malformed: MalformedMessages,
+        ask: Ask | None = None,
+        while_starting: Callable[[], None] = lambda: None,
     ) -> None:
         import claude_agent_sdk as sdk
 
         self._stderr = StandardError()
         self._transport = CliTransport(options, malformed, self._stderr, self._on_start, ask)
         self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
-        self._while_starting: Callable[[], None] = lambda: None
+        self._while_starting = while_starting
         self._added: ServerConfigs = {}
         self._hidden: list[str] = []
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
@@ -120,15 +125,14 @@ class AgentClient:
         """Whether it was killed because it did not stop when asked."""
         return self._transport.was_killed
 
-    async def connect(self, while_starting: Callable[[], None] = lambda: None) -> None:
-        """Start the agent and wait for its handshake; `while_starting` is called between them.
+    async def connect(self) -> None:
+        """Start the agent and wait for its handshake.
 
         Raises:
             AgentUnavailable: it is not installed, died or did not answer in time.
         """
         import claude_agent_sdk as sdk
 
-        self._while_starting = while_starting
         try:
             await asyncio.wait_for(self._client.connect(), START_SECONDS)
         except sdk.CLINotFoundError as error:

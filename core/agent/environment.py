@@ -20,6 +20,8 @@ from ua_tui.core.storage.folders import state_folder
 
 CACHE = "cache"
 """The folder in the private one where the command line keeps its cache, with its logs of MCP servers."""
+SKILLS = "skills"
+"""The folder in the private one where the skills of the session are installed."""
 
 _OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES", "MCP_TIMEOUT"})
 """How long the agent waits for the model's service and for a server to start, and how often it tries again."""

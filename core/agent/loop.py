@@ -67,7 +67,7 @@ class AgentLoop:
     """Drives one connected agent; every connection has its own loop.
 
     `on_result` is called with every finished tool call, and must return at once. `spent_before` is what the
-    agent has already counted for a resumed conversation.
+    agent has already counted for a resumed conversation. `while_starting` is that of the client.
     """
 
     def __init__(
@@ -79,11 +79,12 @@ class AgentLoop:
         servers: Servers,
         on_result: Callable[[ToolResult], None],
         models: Models,
+        while_starting: Callable[[], None],
         spent_before: Spending | None = None,
     ) -> None:
         self._translator, self._publish = hooks.translator, hooks.gate.publish
         malformed = self._translator.malformed
-        self.client = AgentClient(options, malformed, self._answer_server)
+        self.client = AgentClient(options, malformed, self._answer_server, while_starting)
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
         self._elicitation = elicitation
@@ -112,15 +113,13 @@ class AgentLoop:
         """Whether it was ended because it did not stop when asked."""
         return self.client.was_killed
 
-    async def connect(self, while_starting: Callable[[], None] = lambda: None) -> None:
+    async def connect(self) -> None:
         """Start the agent, without the servers that a person switched off.
-
-        `while_starting` is called when its process was started, which then needs a while.
 
         Raises:
             AgentUnavailable: it could not be started.
         """
-        await self.client.connect(while_starting)
+        await self.client.connect()
         try:
             listed = await self.client.listed("models")
             self._translator.prices.read_list(listed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.agent.definitions.skills import PLUGIN, Skill
+from ua_tui.core.agent.definitions.skills import PLUGIN
 from ua_tui.core.agent.definitions.subagents import (
     SubagentDefinition,
     fill,
     fill_prompt,
     read_prompt,
-    shipped_subagents,
 )
-from ua_tui.core.agent.environment import CACHE, cli_environment
+from ua_tui.core.agent.environment import CACHE, SKILLS, cli_environment, own_agent_home
 from ua_tui.core.agent.sdk_import import import_sdk
+from ua_tui.core.connections.base import BUILT_IN_SERVERS
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.settings.model import Settings
@@ -48,17 +49,10 @@ _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
 
 
 class Briefing(msgspec.Struct, frozen=True):
-    """The agent's prompt and the definitions of its sub-agents.
-
-    `skills` are the names of those it may load, which are installed in `skills_folder`. `resources` says that it may
-    read those of MCP servers.
-    """
+    """The agent's prompt and the definitions of its sub-agents."""
 
     system_prompt: str
     subagents: tuple[SubagentDefinition, ...]
-    skills: tuple[str, ...] = ()
-    skills_folder: Path | None = None
-    resources: bool = False
 
 
 class McpConfig(msgspec.Struct, frozen=True):
@@ -75,19 +69,15 @@ def write_briefing(
     workspace: Path,
     now: datetime,
     server_notes: Mapping[str, str],
-    subagents: Sequence[SubagentDefinition] | None = None,
-    skills: Sequence[Skill] = (),
-    skills_folder: Path | None = None,
+    subagents: Sequence[SubagentDefinition],
     *,
     knowledge: bool = False,
-    resources: bool = False,
     system_prompt: str | None = None,
 ) -> Briefing:
     """Write the prompts for a session; `server_notes` has a line on the purpose of each MCP server.
 
-    `subagents` are those of the session, with unfilled prompts; by default the shipped ones. `knowledge` says that the
-    agent has the tools of the knowledge base, `resources` that it may read those of MCP servers. `system_prompt`
-    replaces the shipped one, with the same placeholders.
+    `subagents` are those of the session, with unfilled prompts. `knowledge` says that the
+    agent has the tools of the knowledge base. `system_prompt` replaces the shipped one, with the same placeholders.
     """
     values = {
         "today": f"{now:%A, %d %B %Y}",
@@ -95,13 +85,9 @@ def write_briefing(
         "tools": "\n".join(f"- `{name}`: {note}" for name, note in server_notes.items()),
         "knowledge": f"\n{_KNOWLEDGE}" if knowledge else "",
     }
-    given = shipped_subagents() if subagents is None else subagents
     return Briefing(
         fill(system_prompt, values) if system_prompt else read_prompt("system", values),
-        tuple(fill_prompt(each, values) for each in given),
-        tuple(skill.name for skill in skills),
-        skills_folder,
-        resources=resources,
+        tuple(fill_prompt(each, values) for each in subagents),
     )
 
 
@@ -123,6 +109,7 @@ async def build_options(
     every answer; None for text. `telemetry` are variables for the agent's tracing.
     """
     loaded = await asyncio.to_thread(import_sdk)
+    private = servers.file.parent
     agents = {
         each.name: loaded.AgentDefinition(
             description=each.description,
@@ -143,15 +130,16 @@ async def build_options(
         system_prompt={"type": "custom", "prompt": briefing.system_prompt, "snapshot": False},
         tools=[
             *BASE_TOOLS,
-            *(RESOURCE_TOOLS if briefing.resources else ()),
+            # The user's own servers may have resources.
+            *(() if BUILT_IN_SERVERS.issuperset(parts.connectors) else RESOURCE_TOOLS),
             *settings.extra_tools,
-            *(["Skill"] if briefing.skills else []),
+            *(["Skill"] if parts.skills else []),
         ],
         mcp_servers=dict(servers.here) or servers.file,
         strict_mcp_config=True,
         setting_sources=[],
-        skills=[f"{PLUGIN}:{name}" for name in briefing.skills],
-        plugins=[{"type": "local", "path": str(briefing.skills_folder)}] if briefing.skills else [],
+        skills=[f"{PLUGIN}:{skill.name}" for skill in parts.skills],
+        plugins=[{"type": "local", "path": str(private / SKILLS)}] if parts.skills else [],
         settings=json.dumps(_OF_SKILLS),
         # Every call is judged by the hooks. The other modes of the agent itself would only allow more.
         permission_mode="plan" if settings.permission_mode == "plan" else "default",
@@ -166,11 +154,11 @@ async def build_options(
         cwd=parts.workspace.path,
         cli_path=settings.cli_path,
         env=cli_environment(
-            parts.environ,
+            os.environ,
             {
-                **own_environment(settings, parts.agent_home, servers.file.parent),
+                **own_environment(settings, own_agent_home(settings), private),
                 **telemetry,
-                TOOL_SEARCH: tool_search(settings, parts.environ),
+                TOOL_SEARCH: tool_search(settings, os.environ),
             },
             settings.cloud,
         ),

@@ -151,9 +151,10 @@ class WorkerProcess:
                     raise
 
     def kill(self) -> None:
-        """Kill the process, so that its task fails; the next task gets another one."""
-        if (process := self._process) is not None:
-            process.kill()
+        """Kill the process, and what it started, so that its task fails; the next task gets another one."""
+        if (process := self._process) is not None and process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End the process, even during a task; no further task can run."""

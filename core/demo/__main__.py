@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.garbage_collection import deferred
@@ -32,36 +33,24 @@ async def serve(pace: float) -> None:
 
         app, api_key = make_server(pace)
 
-    class Server(uvicorn.Server):
-        """Announces itself once it is listening."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                # For the parent process.
-                url = f"http://{HOST}:{listener.getsockname()[1]}"
-                sys.stdout.write(json.dumps({"url": url, "composio_api_key": api_key}) + "\n")
-                sys.stdout.flush()
-                _stop_when_input_ends(self)
-
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1
     )
-    await Server(config).serve(sockets=[listener])
+    server = uvicorn.Server(config)
+    threading.Thread(target=_stop_when_input_ends, args=(server,), name="stdin", daemon=True).start()
+    # For the parent process; who connects before the server listens waits for it.
+    url = f"http://{HOST}:{listener.getsockname()[1]}"
+    sys.stdout.write(json.dumps({"url": url, "composio_api_key": api_key}) + "\n")
+    sys.stdout.flush()
+    await server.serve(sockets=[listener])
 
 
 def _stop_when_input_ends(server: uvicorn.Server) -> None:
-    """Watch standard input in a thread: that works for pipes, terminals and files alike."""
-
-    def watch() -> None:
-        try:
-            while os.read(sys.stdin.fileno(), 4096):
-                pass
-        except OSError:
+    """Watch standard input, in a thread: that works for pipes, terminals and files alike."""
+    with suppress(OSError):
+        while os.read(sys.stdin.fileno(), 4096):
             pass
-        server.should_exit = True
-
-    threading.Thread(target=watch, name="stdin", daemon=True).start()
+    server.should_exit = True
 
 
 if __name__ == "__main__":

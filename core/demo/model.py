@@ -17,6 +17,7 @@ from html import escape
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -27,12 +28,14 @@ from ua_tui.core.demo.playbook import (
     THINKING,
     Library,
     Pace,
+    ScriptedCall,
     Step,
     Steps,
     any_match,
 )
 from ua_tui.core.events.continuation import RESUMED
 from ua_tui.core.events.tool_names import inner_tools
+from ua_tui.core.json_values import JsonMapping, JsonObject
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 OPINION_MARK = "You give a second opinion on claims of a report."
@@ -41,51 +44,32 @@ _FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
-class ToolUse(msgspec.Struct, frozen=True):
-    """A tool call of the model."""
-
-    name: str
-    input: Mapping[str, Any]
-
-
-class ScriptedTurn(msgspec.Struct, frozen=True):
-    """One answer of the model; its first `overloads` requests are rejected, and `speed` multiplies its pace."""
-
-    text: str = ""
-    thinking: str = ""
-    calls: tuple[ToolUse, ...] = ()
-    overloads: int = 0
-    speed: float = 1.0
-
-
 class Script(msgspec.Struct, eq=False):
     """Plays the playbooks of a library."""
 
     library: Library
 
-    def next(self, request: Mapping[str, Any]) -> ScriptedTurn:
+    def next(self, request: JsonMapping) -> Step:
         """The answer to a Messages API request."""
         conversation = read_conversation(request)
         if CLASSIFIER_MARK in conversation.system or CLASSIFIER_MARK in conversation.query:
             playbook = self.library.named(conversation.query)
-            return ScriptedTurn(text=playbook.classification if playbook is not None else "COMPLEX")
+            return Step(text=playbook.classification if playbook is not None else "COMPLEX")
         if OPINION_MARK in conversation.system:
-            return ScriptedTurn(text=self._opinions(conversation.query))
+            return Step(text=self._opinions(conversation.query))
         steps = self._steps(conversation)
         if steps is None:
-            return ScriptedTurn(text=self._introduction(conversation))
+            return Step(text=self._introduction(conversation))
         if conversation.answers and (failures := [o for o in conversation.last_outcomes if o.failed]):
             before = _choose(steps, conversation.answers - 1, conversation)
             if before is None or not before.ignore_failures:
                 step = before.failed if before is not None else None
                 return (
-                    self._turn(step, conversation)
-                    if step is not None
-                    else ScriptedTurn(text=_gave_up(failures[0]))
+                    self._turn(step, conversation) if step is not None else Step(text=_gave_up(failures[0]))
                 )
         step = _choose(steps, conversation.answers, conversation)
         if step is None:
-            return ScriptedTurn(text="That is all there is to this demo script.")
+            return Step(text="That is all there is to this demo script.")
         return self._turn(step, conversation)
 
     def _steps(self, conversation: Conversation) -> Steps | None:
@@ -103,33 +87,32 @@ class Script(msgspec.Struct, eq=False):
         playbook = self.library.named(conversation.query)
         return playbook.steps if playbook is not None else None
 
-    def _turn(self, step: Step, conversation: Conversation) -> ScriptedTurn:
+    def _turn(self, step: Step, conversation: Conversation) -> Step:
         values = {name: _evaluate(value, conversation) for name, value in step.values.items()}
         texts = self.library.texts
         calls = tuple(
-            ToolUse(_tool_name(call.tool, conversation), _fill(call.input, values, texts))
+            ScriptedCall(_tool_name(call.tool, conversation), _fill(call.input, values, texts))
             for call in step.calls
         )
-        missing = sorted({call.name for call in calls} - conversation.tools)
+        missing = sorted({call.tool for call in calls} - conversation.tools)
         if missing:
             listed = ", ".join(f"`{name}`" for name in missing)
-            return ScriptedTurn(
+            return Step(
                 text=f"I would need {listed} for this, which this session does not offer. Nothing was done.",
                 overloads=step.overloads,
             )
-        return ScriptedTurn(
+        return replace(
+            step,
             text=_fill(step.text, values, texts),
             thinking=_fill(step.thinking, values, texts),
             calls=calls,
-            overloads=step.overloads,
-            speed=step.speed,
         )
 
     def _opinions(self, query: str) -> str:
         """A second opinion on each claim: as it is scripted, else by whether a passage has the claim's words."""
         data = json.loads(query[query.find("{") : query.rfind("}") + 1])
         scripted = [each for book in self.library.playbooks.values() for each in book.opinions]
-        found: list[dict[str, Any]] = []
+        found: list[JsonObject] = []
         for claim in data["claims"]:
             known = next((each for each in scripted if any_match((each.match,), claim["sentence"])), None)
             passages = [data["passages"][key] for key in claim["passages"]]
@@ -221,7 +204,7 @@ def _each(rows: Iterable[Any], template: str, joint: str = "\n", html: bool = Fa
     return joint.join(filled)
 
 
-def _fill(template: Any, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
+def _fill(template: Any, values: JsonMapping, texts: Mapping[str, str]) -> Any:
     """Replace `${name}` in strings, `{"$value": name}` and `{"$file": name}` anywhere in `template`."""
     match template:
         case str():
@@ -248,18 +231,15 @@ SENT_BACK = "Stop hook feedback:"
 INTERRUPTED = "[Request interrupted"
 NOT_A_QUERY = ("<system-reminder>", "<local-command", "<command-", INTERRUPTED)
 SUBAGENT_MARK = "cc_is_subagent=true"
-FOLDERS = (
-    re.compile(r"(?<![\w.:/])(/[^\n\"'`<>]*?AGENT_RUN_WORKSPACES/session_[A-Za-z0-9_-]+)"),
-    re.compile(r"working directory:? *(/[^\n\"'`<>]+)", re.IGNORECASE),
-    re.compile(r"workspace[^/\n]{0,40}?(/[^\s\"'`<>,;]+)", re.IGNORECASE),
-)
+FOLDER = re.compile(r"(?:session workspace is|working directory:) (/.*?)(?:\.?$|; paths )", re.MULTILINE)
+"""The session's folder in our prompts, and in the command line's description of the agent's environment."""
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
     """A finished tool call as the model sees it."""
 
     name: str
-    input: Mapping[str, Any]
+    input: JsonMapping
     text: str
     failed: bool
 
@@ -309,10 +289,10 @@ class Conversation(msgspec.Struct, frozen=True):
         return self.query.startswith(SENT_BACK)
 
 
-def read_conversation(request: Mapping[str, Any]) -> Conversation:
+def read_conversation(request: JsonMapping) -> Conversation:
     """Read a Messages API request."""
     system = "\n".join(_texts(request.get("system")))
-    calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    calls: dict[str, tuple[str, JsonMapping]] = {}
     outcomes: list[ToolOutcome] = []
     last_outcomes: list[ToolOutcome] = []
     opening = query = ""
@@ -341,6 +321,7 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
                     answers, last_outcomes, has_spoken = answers - 1, [], False
             case "system":
                 environment += _texts(content)
+    folder = next(filter(None, map(FOLDER.search, environment)), None)
     return Conversation(
         system=system,
         tools=frozenset(tool["name"] for tool in request.get("tools") or []),
@@ -350,17 +331,8 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
         outcomes=outcomes,
         last_outcomes=last_outcomes,
         is_subagent=SUBAGENT_MARK in system,
-        workspace=_workspace(environment),
+        workspace=folder[1] if folder is not None else "",
     )
-
-
-def _workspace(texts: Sequence[str]) -> str:
-    """Find the session's folder in the description of the agent's environment."""
-    for pattern in FOLDERS:
-        for text in texts:
-            if found := pattern.search(text):
-                return found[1].rstrip(" .,;:)/")
-    return ""
 
 
 def _query_text(content: Any) -> str:
@@ -376,7 +348,7 @@ def _query_text(content: Any) -> str:
     return "\n".join(texts).strip()
 
 
-def _outcomes(content: Any, calls: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Iterator[ToolOutcome]:
+def _outcomes(content: Any, calls: Mapping[str, tuple[str, JsonMapping]]) -> Iterator[ToolOutcome]:
     for block in _content_blocks(content):
         if block["type"] == "tool_result":
             name, arguments = calls.get(block["tool_use_id"], ("", {}))
@@ -384,7 +356,7 @@ def _outcomes(content: Any, calls: Mapping[str, tuple[str, Mapping[str, Any]]]) 
             yield ToolOutcome(name, arguments, text, failed=bool(block.get("is_error")))
 
 
-def _content_blocks(content: Any) -> list[Mapping[str, Any]]:
+def _content_blocks(content: Any) -> list[JsonMapping]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
 
 
@@ -448,7 +420,7 @@ class ModelServer(msgspec.Struct, eq=False):
     async def _count_tokens(self, request: Request) -> Response:
         return JSONResponse({"input_tokens": _tokens(_prompt(await request.json()))})
 
-    async def _stream(self, turn: ScriptedTurn, body: Mapping[str, Any]) -> AsyncIterator[str]:
+    async def _stream(self, turn: Step, body: JsonMapping) -> AsyncIterator[str]:
         blocks = _blocks(turn, body)
         start = _message(body)
         start["usage"] = _usage(body, [])
@@ -465,10 +437,10 @@ class ModelServer(msgspec.Struct, eq=False):
         )
         yield _event("message_stop")
 
-    async def _stream_block(self, index: int, block: Mapping[str, Any], speed: float) -> AsyncIterator[str]:
+    async def _stream_block(self, index: int, block: JsonMapping, speed: float) -> AsyncIterator[str]:
         match block["type"]:
             case "thinking":
-                empty: dict[str, Any] = {"type": "thinking", "thinking": "", "signature": ""}
+                empty: JsonObject = {"type": "thinking", "thinking": "", "signature": ""}
                 text, rate, delta, field = block["thinking"], THINKING, "thinking_delta", "thinking"
             case "tool_use":
                 empty = {**block, "input": {}}
@@ -496,7 +468,7 @@ def api_error(status: int, kind: str, message: str) -> Response:
     return JSONResponse(body, status, headers=headers)
 
 
-def _place(session: str, body: Mapping[str, Any]) -> str:
+def _place(session: str, body: JsonMapping) -> str:
     """Identify one point of a conversation, to count the rejections of an overload."""
     contents = json.dumps(
         [message.get("content") for message in body["messages"] if message.get("role") != "system"]
@@ -504,9 +476,9 @@ def _place(session: str, body: Mapping[str, Any]) -> str:
     return f"{session}:{hashlib.sha256(contents.encode()).hexdigest()}"
 
 
-def _blocks(turn: ScriptedTurn, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _blocks(turn: Step, body: JsonMapping) -> list[JsonObject]:
     """The content blocks of an answer; thinking only if the request asks for it."""
-    blocks: list[dict[str, Any]] = []
+    blocks: list[JsonObject] = []
     thinking = body.get("thinking")
     wants_thinking = (
         isinstance(thinking, dict)
@@ -521,15 +493,15 @@ def _blocks(turn: ScriptedTurn, body: Mapping[str, Any]) -> list[dict[str, Any]]
         {
             "type": "tool_use",
             "id": f"toolu_demo{secrets.token_hex(9)}",
-            "name": call.name,
-            "input": dict(call.input),
+            "name": call.tool,
+            "input": call.input,
         }
         for call in turn.calls
     ]
     return blocks
 
 
-def _message(body: Mapping[str, Any]) -> dict[str, Any]:
+def _message(body: JsonMapping) -> JsonObject:
     return {
         "id": f"msg_demo{secrets.token_hex(10)}",
         "type": "message",
@@ -541,7 +513,7 @@ def _message(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _stop_reason(turn: ScriptedTurn) -> str:
+def _stop_reason(turn: Step) -> str:
     return "tool_use" if turn.calls else "end_turn"
 
 
@@ -549,7 +521,7 @@ def _event(kind: str, **fields: Any) -> str:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields}, ensure_ascii=False)}\n\n"
 
 
-def _prompt(body: Mapping[str, Any]) -> str:
+def _prompt(body: JsonMapping) -> str:
     return json.dumps([body.get("system"), body.get("tools"), body["messages"]])
 
 
@@ -557,7 +529,7 @@ def _tokens(text: str) -> int:
     return max(1, len(text) // 4)
 
 
-def _usage(body: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _usage(body: JsonMapping, blocks: Sequence[JsonMapping]) -> JsonObject:
     """Plausible numbers: everything before the newest message counts as cached by the previous request."""
     messages = body["messages"]
     everything = _tokens(_prompt(body))

@@ -6,9 +6,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from ua_tui.core.json_values import JsonObject
 
 FOLDER = "playbooks"
 PLAYBOOK_SUFFIX = ".playbook.json"
@@ -21,7 +23,7 @@ class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     tool: str
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +74,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     slug: str
     match: str
-    result: dict[str, Any]
+    result: JsonObject
 
 
 class ScriptedOpinion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

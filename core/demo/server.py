@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Host, Route, Router
+from starlette.routing import Host, Router
 
 from ua_tui.core.demo.composio.server import ComposioServer, Mounts, sandbox_files
 from ua_tui.core.demo.composio.services import Services
@@ -19,7 +17,6 @@ from ua_tui.core.demo.playbook import Pace, load_library
 from ua_tui.core.demo.press import DOMAIN, ArticlePages, load_catalogue
 
 ARTICLES = "articles.json"
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def make_server(pace: float) -> tuple[Starlette, str]:
@@ -32,26 +29,16 @@ def make_server(pace: float) -> tuple[Starlette, str]:
     model = ModelServer(Script(library), speed)
     pages = ArticlePages(catalogue, speed)
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with composio.running():
-            yield
-
     server = Starlette(
         routes=[
-            Host(
-                "127.0.0.1",
-                Router(
-                    [*model.routes(), *composio.routes(), Route("/{path:path}", _unknown, methods=METHODS)]
-                ),
-            ),
+            Host("127.0.0.1", Router([*model.routes(), *composio.routes()])),
             Host("{host}" + DOMAIN, Router(pages.routes())),
-            Route("/{path:path}", _unknown, methods=METHODS),
         ],
-        lifespan=lifespan,
+        exception_handlers={404: _unknown},
+        lifespan=lambda _app: composio.running(),
     )
     return server, api_key
 
 
-async def _unknown(request: Request) -> Response:
+async def _unknown(request: Request, error: Exception) -> Response:
     return api_error(404, "not_found_error", "Not found")

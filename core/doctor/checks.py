@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ua_tui.core.agent.definitions.roster import (
 )
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import find_user_servers
-from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, failed, ok, run_check
+from ua_tui.core.doctor.findings import Check, Finding, OnCheck, PlannedCheck, failed, ok, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
 from ua_tui.core.doctor.services import (
     check_collector,
@@ -38,8 +38,6 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
 from ua_tui.core.telemetry.environment import Exports
-
-OnCheck = Callable[[Check], None]
 
 _TITLES = {"model": "Model", "simple_model": "Simple model", "fallback_model": "Fallback model"}
 MACHINE_SECONDS, MODEL_SECONDS, SERVICE_SECONDS, TOOLKIT_SECONDS = 20.0, 30.0, 15.0, 30.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -53,6 +53,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
     required: bool = False
     seconds: float = 0.0
+
+
+OnCheck = Callable[[Check], None]
+"""Called with each check when it is done."""
 
 
 def ok(found: str) -> Finding:

@@ -23,7 +23,6 @@ from ua_tui.core.provider.credentials import claude_program
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 
-OLDEST_PYTHON = (3, 11)
 OLDEST_AGENT = (2, 0, 0)
 FEW_BYTES = 100 << 20
 
@@ -31,16 +30,9 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _REINSTALL = "reinstall claude-agent-sdk, or set cli_path to an installed `claude`"
 
 
-async def check_python(
-    version: tuple[int, ...] = sys.version_info[:3], system: str = platform.system()
-) -> Finding:
-    """Report the version of Python, and whether the system is supported."""
-    found = f"{'.'.join(map(str, version))} on {system}"
-    if version[:2] < OLDEST_PYTHON:
-        return failed(found, "install Python 3.11 or later")
-    if system not in {"Linux", "Darwin"}:
-        return warning(found, "only Linux and macOS are supported: use WSL on Windows")
-    return ok(found)
+async def check_python() -> Finding:
+    """Report the version of Python: with another one, or on another system, nothing of this can be installed."""
+    return ok(f"{'.'.join(map(str, sys.version_info[:3]))} on {platform.system()}")
 
 
 async def check_plugins(settings: Settings) -> Finding:

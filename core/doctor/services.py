@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -31,6 +31,7 @@ from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
 from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise, missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.units import quantity
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.net.urls import LOOPBACK
 from ua_tui.core.provider.credentials import find_login
 from ua_tui.core.provider.probe import (
@@ -318,7 +319,7 @@ async def check_user_server(
 
 
 async def probe_server(
-    server: Mapping[str, Any],
+    server: JsonMapping,
     *,
     remedy: str,
     folder: str | None = None,

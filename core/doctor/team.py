@@ -156,9 +156,8 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def _server(self, db: Connection) -> Finding:
         """Whether the server is new enough, and accepts changes."""
-        version = db.info.server_version
-        found = f"PostgreSQL {shown_version(version)}"
-        if version < OLDEST:
+        found = f"PostgreSQL {shown_version(db.info)}"
+        if db.info.server_version < OLDEST:
             return failed(f"{found}, which is too old", f"use {OLDEST // 10000} or later")
         ((read_only,),) = await rows_of(db, "SELECT current_setting('transaction_read_only')")
         if read_only == "on":

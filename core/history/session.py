@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ from ua_tui.core.history.event_replay import EventReplay, SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue
+from ua_tui.core.storage.regular_file import is_locked
 
 TAIL = 384 << 10
 """Bytes at the end of the journal that are shown before the rest is read."""
@@ -208,14 +208,11 @@ def runs_elsewhere(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return is_locked(lock)
     except OSError:
         return False
     finally:
         os.close(lock)
-    return False
 
 
 def _read_queue(folder: Path) -> tuple[str, ...]:

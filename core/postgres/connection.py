@@ -93,7 +93,7 @@ def connect(address: Address) -> psycopg.Connection[Any]:
 
     with reporting(address):
         connection: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
-    if problem := _too_old(connection.info.server_version, address):
+    if problem := _too_old(connection.info, address):
         connection.close()
         raise problem
     return connection
@@ -108,7 +108,7 @@ async def connect_async(address: Address, *, any_version: bool = False) -> Conne
     parameters = parameters_of(address)
     with reporting(address):
         connection = await _connection_class().connect(**parameters, autocommit=True)
-    if not any_version and (problem := _too_old(connection.info.server_version, address)):
+    if not any_version and (problem := _too_old(connection.info, address)):
         await connection.close()
         raise problem
     return connection
@@ -356,17 +356,15 @@ def shut_down(connection: Connection) -> None:
         same.shutdown(socket.SHUT_RDWR)
 
 
-def _too_old(version: int, address: Address) -> TeamError | None:
-    if version >= OLDEST:
+def _too_old(info: psycopg.ConnectionInfo, address: Address) -> TeamError | None:
+    if info.server_version >= OLDEST:
         return None
     return TeamError(
-        f"the server of the team's database {address} is PostgreSQL {shown_version(version)}, which is too old: "
+        f"the server of the team's database {address} is PostgreSQL {shown_version(info)}, which is too old: "
         f"use PostgreSQL {OLDEST // 10000} or later"
     )
 
 
-def shown_version(number: int) -> str:
-    """The version of a server for a person: `16.4` for 160004, `9.6.3` for 90603."""
-    if number >= 100000:
-        return f"{number // 10000}.{number % 10000}"
-    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+def shown_version(info: psycopg.ConnectionInfo) -> str:
+    """The version of a server for a person, such as `16.4`, without what its packager adds."""
+    return (info.parameter_status("server_version") or "").partition(" ")[0]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, ModelChosen
+from ua_tui.core.json_values import text_in
 from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.settings.model import EFFORTS, Effort, Settings
 from ua_tui.core.text import clean_line
@@ -93,13 +94,12 @@ class Models:
         """Read the list of models that the agent gives when it is connected."""
         if not self._is_listed:
             return
-        found = {}
-        for each in listed:
-            if isinstance(each, Mapping) and isinstance(name := each.get("value"), str) and name.strip():
-                title, about = (
-                    clean_line(str(each.get(key) or ""), 200) for key in ("displayName", "description")
-                )
-                found[name] = KnownModel(clean_line(name, _LONGEST), title, about)
+        shown = ("value", "displayName", "description")
+        found = {
+            text_in(each, "value"): KnownModel(*(clean_line(text_in(each, name), _LONGEST) for name in shown))
+            for each in listed
+            if text_in(each, "value").strip()
+        }
         self.known = tuple(found.values())[:_MOST]
 
 

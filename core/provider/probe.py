@@ -25,6 +25,7 @@ import msgspec
 from ua_tui.core.errors import Advice, chain_of
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.model_problems import model_advice
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.net.bodies import is_html
 from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from ua_tui.core.redaction.redactor import Redactor
@@ -243,7 +244,7 @@ def _error_in(answer: Any) -> tuple[str, str]:
     if not isinstance(answer, dict):
         return "", ""
     error = answer.get("error")
-    inner: dict[str, Any] = error if isinstance(error, dict) else answer
+    inner: JsonObject = error if isinstance(error, dict) else answer
     message = inner.get("message") or inner.get("msg") or inner.get("detail") or error
     code = inner.get("type") or inner.get("code")
     return message if isinstance(message, str) else "", str(code or "")

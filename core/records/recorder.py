@@ -33,7 +33,7 @@ class SessionRecords:
     """Subscribes every record of a session to its bus, and closes them in order.
 
     `on_line` is called with every line of the journal as it is written. `session_url` is the address of the remote tool
-    session, once there is one; the trace names it. `view` has the earlier events of a resumed session. `tracer`
+    session, once there is one; the trace names it. `view` is that of the session so far. `tracer`
     knows the trace, and the variables with which the agent's command line joins it.
 
     Raises:
@@ -49,7 +49,7 @@ class SessionRecords:
         root_handler: RootHandler,
         *,
         on_line: Callable[[bytes], None] | None = None,
-        view: SessionView | None = None,
+        view: SessionView,
     ) -> None:
         self._bus = bus
         self._root_handler = root_handler

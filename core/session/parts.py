@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 
-import msgspec
-
 from ua_tui.core.agent.assembly import AgentParts
-from ua_tui.core.connections.trust import UserConnections
+from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.provider.request import AskModel
 from ua_tui.core.session.resume import PreviousState
-from ua_tui.core.view.session import SessionView
 
 
 class SessionState(StrEnum):
@@ -26,22 +23,19 @@ class SessionState(StrEnum):
     CLOSED = "closed"
 
 
-class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session is made of, put together by the composition root.
+class SessionParts(AgentParts, frozen=True, kw_only=True):
+    """What a session is made of, put together by the composition root: its agent, and what follows it.
 
-    `view` is the fold of the session's events, which its records keep up to date.
-    `previous` is the state of the session that is resumed, and `overruled` are the settings that were chosen in it and
-    no longer apply, by name. `user_servers` are the user's MCP servers. `ask_model` is the classifier's small request.
-    `drain` waits for the observers and names what they lost. `after_finish` runs once `session_finished` is
-    published.
+    `previous` is the state of the session before it starts, whose view its records keep up to date, and `overruled` are
+    the settings that were chosen in the session that is resumed and no longer apply, by name. `custom_commands` are
+    those that a query may begin with. `ask_model` is the classifier's small request. `drain` waits for the observers
+    and names what they lost. `after_finish` runs once `session_finished` is published.
     """
 
-    agent: AgentParts
     pipelines: Pipelines
-    view: SessionView
-    previous: PreviousState | None = None
-    overruled: Mapping[str, str | float | None] = {}
-    user_servers: UserConnections | None = None
-    ask_model: AskModel | None = None
-    drain: Callable[[], Awaitable[list[str]]] | None = None
-    after_finish: Callable[[], Awaitable[None]] | None = None
+    previous: PreviousState
+    overruled: Mapping[str, str | float | None]
+    custom_commands: tuple[CustomCommand, ...]
+    ask_model: AskModel | None
+    drain: Callable[[], Awaitable[list[str]]]
+    after_finish: Callable[[], Awaitable[None]]

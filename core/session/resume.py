@@ -199,7 +199,7 @@ class PreviousState(msgspec.Struct):
 
     @property
     def session_id(self) -> str:
-        """What the session was called last; empty if the journal lacks its start."""
+        """What the session was called last; empty if it is new, or the journal lacks its start."""
         return self.view.started.session_id if self.view.started is not None else ""
 
     def handle_events(self, events: Iterable[Event]) -> None:
@@ -267,13 +267,18 @@ def _is_later(event: Event) -> bool:
     )
 
 
+def new_state(workspace: Workspace) -> PreviousState:
+    """The state of a session before its first event."""
+    return PreviousState(SessionView(workspace.redactor, workspace.root), Taint(workspace))
+
+
 def read_previous_state(workspace: Workspace) -> PreviousState:
     """Read the state of a session from its journal, which may be long: call it in a thread.
 
     Raises:
         JournalError: it cannot be read, or has no session.
     """
-    previous = PreviousState(SessionView(workspace.redactor, workspace.root), Taint(workspace))
+    previous = new_state(workspace)
     previous.handle_events(read_events(workspace.path))
     if not previous.session_id:
         raise JournalError(

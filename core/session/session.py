@@ -24,7 +24,6 @@ from ua_tui.core.agent.mcp.references import Expanded, ServerReferences
 from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.agent.messages.usage import ContextUsage
 from ua_tui.core.agent.permissions.gate import PermissionReply
-from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.agent.query import Classifier, QueryPath
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
@@ -54,7 +53,6 @@ from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
-from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.session.runner import AgentConnection, QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
 from ua_tui.core.storage.ownership import seal_session
@@ -95,10 +93,10 @@ class Session:
         self.settings = settings
         self.bus = bus
         self.inbox = self.controls = self
-        self.workspace = parts.agent.workspace
+        self.workspace = parts.workspace
         self.state = SessionState.STARTING
         self._parts = parts
-        self._previous = parts.previous or PreviousState(parts.view, Taint(self.workspace))
+        self._previous = parts.previous
         self._spawn = spawn
         pipelines = parts.pipelines.bind(bus.publish)
         self._budget = Budget(
@@ -109,17 +107,17 @@ class Session:
             agent_stops=lambda: self._assembly.agent_keeps_limit,
         )
         self._assembly = AgentAssembly(
-            settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
+            settings, parts, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
         )
         self.models, self.servers = self._assembly.models, self._assembly.servers
-        self.rules, self.custom_commands = self._assembly.rules, parts.agent.custom_commands
+        self.rules, self.custom_commands = self._assembly.rules, parts.custom_commands
         ask_model = parts.ask_model if settings.classifier == "rules+model" else None
         self._path = QueryPath(
             pipelines=pipelines,
             classifier=None if settings.classifier == "off" else Classifier(ask_model, self._assembly.prices),
             publish=bus.publish,
             simple_model=settings.simple_model,
-            schema=parts.agent.output_schema,
+            schema=parts.output_schema,
         )
         self._agent = AgentConnection(
             self._assembly.connect,
@@ -130,10 +128,10 @@ class Session:
             died=self._died,
         )
         # Names in the queries of other people lead to none of the files here.
-        start = Path.cwd() if parts.agent.files_elsewhere is None else None
+        start = Path.cwd() if parts.files_elsewhere is None else None
         self._attachments = Attachments(self.workspace, self._assembly.gate.may_read, start)
         self.places = self._attachments.places
-        own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
+        own = {name: each for name, each in parts.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self.queue = QueryQueue(self.workspace, self._previous.queue)
         self._runner = QueryRunner(self.queue, self._budget, self._run_query)
@@ -145,7 +143,7 @@ class Session:
         self._interrupting = False
         self._finished = False
         self.last_error: Exception | None = None
-        self._view, self._began = parts.view, time.monotonic()
+        self._view, self._began = parts.previous.view, time.monotonic()
         self._last_query = self._previous.last_query
         self.auth = AuthWait(
             spawn,
@@ -153,7 +151,7 @@ class Session:
             publish=bus.publish,
             runs=lambda: self.state is SessionState.RUNNING,
             continue_query=self._continue,
-            polls=parts.agent.interactive,
+            polls=parts.interactive,
         )
         bus.subscribe(self._assembly.taint.handle_event)
         bus.subscribe(self._budget.handle_event)
@@ -172,10 +170,9 @@ class Session:
         return self._runner.is_paused
 
     @property
-    def trace(self) -> Trace | None:
+    def trace(self) -> Trace:
         """The trace that the session's spans belong to."""
-        tracer = self._parts.agent.tracer
-        return None if tracer is None else tracer.trace
+        return self._parts.tracer.trace
 
     @property
     def starts_with(self) -> str:
@@ -191,7 +188,7 @@ class Session:
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
         settings, previous, servers = self.settings, self._previous, self._parts.user_servers
-        is_new = self._parts.previous is None
+        is_new = not previous.session_id
         if is_new:
             await self._seal(synced=False)
         for end in previous.closing_events():
@@ -216,7 +213,7 @@ class Session:
                 folder_trusted_once=settings.folder.once,
                 folder_files=[clean(each) for each in islice(settings.folder.fingerprints, 100)],
                 held_back=list(settings.folder.held_back),
-                folder_servers=servers.in_folder if servers is not None else {},
+                folder_servers=servers.in_folder,
             )
         )
         if previous.settled:
@@ -224,8 +221,7 @@ class Session:
         self._budget.check()
         # What is written to the disk meanwhile delays nothing.
         await asyncio.gather(self._connect_or_fail(), *([self._seal()] if is_new else []))
-        if servers is not None:
-            servers.ask()
+        servers.ask()
         self._runner.begin(self._spawn)
 
     async def attach(self, file: Path) -> str:
@@ -266,7 +262,7 @@ class Session:
         """
         # The text that the event of the query has: clean and without secrets.
         asked = QueryReceived(query_id="", text=clean(text.strip()))
-        wanted = cast("QueryReceived", mask_event(asked, self._parts.agent.redactor))
+        wanted = cast("QueryReceived", mask_event(asked, self._parts.redactor))
         if not wanted.text:
             raise AgentError("the query is empty")
         events: asyncio.Queue[Event] = asyncio.Queue()
@@ -346,7 +342,7 @@ class Session:
 
         return OpinionTerms(
             settings=dataclasses.replace(self.settings, model=self.models.choice.model),
-            redactor=self._parts.agent.redactor,
+            redactor=self._parts.redactor,
             left_usd=self._budget.left_usd,
             workspace=self.workspace,
             publish=self.bus.publish,
@@ -453,12 +449,7 @@ class Session:
         Raises:
             WorkspaceError: the decision cannot be stored, and the server stays as it is.
         """
-        user_servers = self._parts.user_servers
-        if (
-            user_servers is not None
-            and user_servers.answer(server, decision)
-            and self.servers.reconnect(server)
-        ):
+        if self._parts.user_servers.answer(server, decision) and self.servers.reconnect(server):
             self._assembly.requested.add(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
@@ -565,7 +556,7 @@ class Session:
         """Let the observers finish, publish the end and close the records."""
         try:
             self._assembly.close()
-            for lost in await self._parts.drain() if self._parts.drain is not None else ():
+            for lost in await self._parts.drain():
                 message = f"there was no time left to observe {lost}"
                 self.bus.publish(ErrorRaised(where="observers", message=message))
             if self._keeping is not None:
@@ -575,8 +566,7 @@ class Session:
         finally:
             self.bus.publish(self._end(reason))
             try:
-                if self._parts.after_finish is not None:
-                    await self._parts.after_finish()
+                await self._parts.after_finish()
             finally:
                 self.workspace.close()
 
@@ -661,7 +651,7 @@ class Session:
                     QueryFinished(
                         query_id=context.query_id,
                         status=outcome.status,
-                        error=self._parts.agent.redactor.redact(outcome.error) if outcome.error else None,
+                        error=self._parts.redactor.redact(outcome.error) if outcome.error else None,
                         duration_ms=(time.monotonic() - started) * 1000,
                         turns=outcome.turns,
                         cost_usd=outcome.cost_usd,
@@ -750,4 +740,4 @@ class Session:
         self._report("agent", error)
 
     def _report(self, where: str, error: Exception) -> None:
-        self.bus.publish(error_raised(where, error, self._parts.agent.redactor))
+        self.bus.publish(error_raised(where, error, self._parts.redactor))

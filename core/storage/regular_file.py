@@ -72,6 +72,19 @@ def hold_lock(descriptor: int, seconds: float = 0.0) -> None:
             time.sleep(0.01)
 
 
+def is_locked(descriptor: int) -> bool:
+    """Whether another program has the lock of an open file; otherwise it is shared until the file is closed.
+
+    Raises:
+        OSError: it cannot be locked.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
 def hash_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal; empty if it cannot be read. Links are followed."""
     # The screen reads settings before it is first drawn.

@@ -122,19 +122,16 @@ class SessionActions:
         self._open[tool_use_id] = ()
         try:
             is_mine, earlier = await self._retrying(lambda: self._begin(dict(actions)), stopping)
+            if is_mine and not earlier:
+                self._open[tool_use_id] = tuple(actions)
         except TeamError as error:
-            self._end(tool_use_id)
             if self._may_succeed_later(error):
                 # It runs when the session is resumed, instead of ending as done without what it should do.
                 self._on_superseded(f"its actions could not be recorded: {error}")
             raise LedgerRefusal(_unreachable(error)) from error
-        except BaseException:
-            self._end(tool_use_id)
-            raise
-        if is_mine and not earlier:
-            self._open[tool_use_id] = tuple(actions)
-            return earlier
-        self._end(tool_use_id)
+        finally:
+            if not self._open[tool_use_id]:
+                self._end(tool_use_id)
         if not is_mine:
             self._on_superseded("another worker has taken it over")
             raise LedgerRefusal(SUPERSEDED)
@@ -234,8 +231,7 @@ class FolderActions(SessionActions):
         if not await asyncio.to_thread(folder.is_dir):
             return
         self._root = Root(folder)
-        if self._root.exists(ACTIONS):
-            self._rows = await asyncio.to_thread(read_actions, self._root)
+        self._rows = await asyncio.to_thread(read_actions, self._root) or self._rows
 
     def _may_succeed_later(self, error: TeamError) -> bool:
         # The disk may have space again.

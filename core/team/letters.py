@@ -6,11 +6,6 @@ checked like any other input.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,21 +14,17 @@ from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event, encode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
-from ua_tui.core.tasks import pause
-from ua_tui.core.team.records import Answer, Command, Question, Received, SessionId
+from ua_tui.core.team.records import Answer, Command, Question, SessionId
 from ua_tui.core.text import clean, middle_truncate, without_surrogates
-
-log = logging.getLogger(__name__)
 
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
-_LAST_S = 2.0
 # Built as the module is imported: see `ua_tui.core.events.codec`.
 _DECODER = msgspec.json.Decoder(Answer)
 
 
 class Letter(NamedTuple):
-    """What a store has for a session: the answer to a request, or a command, which has a `kind` and an `id`."""
+    """What a mailbox has for a session: the answer to a request, or a command, which has a `kind` and an `id`."""
 
     request: str
     text: str
@@ -120,93 +111,6 @@ def read_command(kind: str, body: str, sent_by: str) -> Command | None:
             return Command(kind="submit", body=body, sent_by=sent_by)
         case _:
             return None
-
-
-class Inbox:
-    """Brings what a store has for sessions to them, each letter once. A subclass has the store."""
-
-    poll_seconds: float
-    """How often is looked for letters that nobody announced."""
-
-    def __init__(self) -> None:
-        self._taken: dict[str, list[Letter]] = {}
-        """What sessions have that is not yet marked, by their ids."""
-
-    @asynccontextmanager
-    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
-        """The answers and commands for a session as they come; a session is received once at a time.
-
-        What is not taken comes again, also to a later attempt at the session.
-        """
-        wake = asyncio.Event()
-        end_listening = self._listen(session, wake)
-        items = self._items(session, wake)
-        try:
-            yield items
-        finally:
-            end_listening()
-            await items.aclose()
-            with suppress(TeamError, TimeoutError):
-                async with asyncio.timeout(_LAST_S):
-                    await self._mark_taken(session.id)
-
-    async def _items(self, session: SessionId, wake: asyncio.Event) -> AsyncGenerator[Received, None]:
-        """Mark what the session has, and give what is new, again and again; while that fails the letters are late."""
-        problem = ""
-        while True:
-            try:
-                await self._mark_taken(session.id)
-                for letter in await self._unread(session):
-                    item: Answer | Command | None = (
-                        read_command(letter.kind, letter.text, letter.by)
-                        if letter.kind
-                        else read_answer(letter.request, letter.text)
-                    )
-                    take = partial(self._take, session.id, letter, wake)
-                    if item is not None:
-                        yield item, take
-                    elif letter.kind:
-                        take()
-                    else:
-                        log.warning("an answer that cannot be read was removed; its question waits again")
-                        await self._settle(session.id, letter, is_read=False)
-                problem = ""
-            except TeamError as error:
-                if str(error) != problem:
-                    log.warning("answers and commands are late: %s", error)
-                    problem = str(error)
-            await pause(self.poll_seconds, wake)
-            wake.clear()
-
-    def _take(self, session: str, letter: Letter, wake: asyncio.Event) -> None:
-        self._taken.setdefault(session, []).append(letter)
-        wake.set()
-
-    async def _mark_taken(self, session: str) -> None:
-        """Mark as read what a session has; what cannot be marked now is marked later."""
-        taken = self._taken.get(session, [])
-        while taken:
-            letter = taken[0]
-            await self._settle(session, letter)
-            # It may have been marked twice, at the same time.
-            if letter in taken:
-                taken.remove(letter)
-
-    # -- the store ----------------------------------------------------------------------------------
-
-    def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
-        """Set `wake` when a letter is announced, if it is; returns what ends it."""
-        return lambda: None
-
-    async def _unread(self, session: SessionId) -> Sequence[Letter]:
-        raise NotImplementedError
-
-    async def _settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
-        """Mark a letter as read: of an answer stays only who gave it, as it may have a secret for a form.
-
-        An answer that cannot be read is removed, so that its question waits again.
-        """
-        raise NotImplementedError
 
 
 def _cut(value: object, limit: int, depth: int = 0) -> object:

@@ -7,8 +7,11 @@ and every five seconds in any case: a message that wakes nobody is late, never l
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,10 +20,14 @@ from msgspec.structs import replace
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
-from ua_tui.core.team.letters import Inbox, Letter, command_text, encode_answer, read_answer
+from ua_tui.core.tasks import pause
+from ua_tui.core.team.letters import Letter, command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
+log = logging.getLogger(__name__)
+
+_LAST_S = 2.0
 _MOST = 1_000
 TAKEN_OVER = "another worker continues this session"
 
@@ -114,21 +121,19 @@ _TIME = re.compile(r"\b\d\d:\d\d(?: on \d\d \w+)?")
 """Since when the agent has read what others wrote: a reason to ask says it, and the next attempt reads it anew."""
 
 
-class PostgresMailbox(Inbox):
+class PostgresMailbox:
     """Questions, answers and commands in the database of a team. Belongs to one event loop."""
 
     poll_seconds = 5.0
+    """How often is looked for letters that nobody announced."""
 
     def __init__(self, address: Address) -> None:
-        super().__init__()
         self._address = address
         shared = address.connections
         self._listener = Listener(address) if shared is None else shared.listener
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask the team; a question that was asked before waits again."""
-        # Its answer may have been taken, and did not fit.
-        await self._mark_taken(session.id)
         rows = await self._run(
             _ASK,
             session=session.id,
@@ -179,14 +184,20 @@ class PostgresMailbox(Inbox):
         if not await self._run(_SEND, session=session, kind=command.kind, body=command_text(command)):
             raise TeamError("the team's database has no such session")
 
-    def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
+    def listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
+        """Set `wake` when a letter for a session is announced; returns what ends it."""
         news = ("", f"answer {session.id}", f"command {session.id}")
         return self._listener.subscribe(lambda payload: wake.set() if payload in news else None)
 
-    async def _unread(self, session: SessionId) -> list[Letter]:
+    async def unread(self, session: SessionId) -> list[Letter]:
+        """The letters for a session that are not marked as read."""
         return [Letter(*row) for row in await self._run(_NEW, session=session.id, attempt=session.attempt)]
 
-    async def _settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
+    async def settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
+        """Mark a letter as read: of an answer stays only who gave it, as it may have a secret for a form.
+
+        An answer that cannot be read is removed, so that its question waits again.
+        """
         await self._run(_MARK if is_read else _REOPEN, session=session, **letter._asdict())
 
     async def _run(self, statement: str, **values: Any) -> list[Any]:
@@ -206,3 +217,65 @@ def _is_same(before: str, now: str) -> bool:
 
 Mailbox = PostgresMailbox | LocalMailbox
 """Brings questions of sessions to people, and their answers and commands to the sessions, each once."""
+
+
+class Inbox:
+    """Brings the letters of a mailbox to a session, each once; a session is received by one program at a time."""
+
+    def __init__(self, mailbox: Mailbox, session: SessionId) -> None:
+        self._mailbox = mailbox
+        self._session = session
+        self._wake = asyncio.Event()
+        self._taken: list[Letter] = []
+        """What the session has that is not yet marked."""
+
+    async def received(self) -> AsyncGenerator[Received, None]:
+        """Give the answers and commands as they come; while the mailbox cannot be used, they are late.
+
+        What is not taken comes again, also to a later attempt at the session. Close the generator at the end.
+        """
+        end_listening = self._mailbox.listen(self._session, self._wake)
+        problem = ""
+        try:
+            while True:
+                try:
+                    await self.mark_taken()
+                    for letter in await self._mailbox.unread(self._session):
+                        item: Answer | Command | None = (
+                            read_command(letter.kind, letter.text, letter.by)
+                            if letter.kind
+                            else read_answer(letter.request, letter.text)
+                        )
+                        take = partial(self._take, letter)
+                        if item is not None:
+                            yield item, take
+                        elif letter.kind:
+                            take()
+                        else:
+                            log.warning("an answer that cannot be read was removed; its question waits again")
+                            await self._mailbox.settle(self._session.id, letter, is_read=False)
+                    problem = ""
+                except TeamError as error:
+                    if str(error) != problem:
+                        log.warning("answers and commands are late: %s", error)
+                        problem = str(error)
+                await pause(self._mailbox.poll_seconds, self._wake)
+                self._wake.clear()
+        finally:
+            end_listening()
+            with suppress(TeamError, TimeoutError):
+                async with asyncio.timeout(_LAST_S):
+                    await self.mark_taken()
+
+    def _take(self, letter: Letter) -> None:
+        self._taken.append(letter)
+        self._wake.set()
+
+    async def mark_taken(self) -> None:
+        """Mark as read what the session has; what cannot be marked now is marked later."""
+        while self._taken:
+            letter = self._taken[0]
+            await self._mailbox.settle(self._session.id, letter)
+            # It may have been marked twice, at the same time.
+            if letter in self._taken:
+                self._taken.remove(letter)

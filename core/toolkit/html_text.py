@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
 from html import unescape
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HTML: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("html.toml").read_text("utf-8"))
+from ua_tui.core.json_values import JsonMapping
+
+HTML: JsonMapping = tomllib.loads(Path(__file__).with_name("html.toml").read_text("utf-8"))
 """Names of elements and encodings; the file describes each list."""
 BLOCKS, _JOINING, _CODES, _LITERAL, _STYLED_APART = (
     frozenset(HTML[name]) for name in ("blocks", "joining", "codes", "literal", "styled_apart")

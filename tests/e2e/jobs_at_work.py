@@ -16,7 +16,6 @@ from tests.paths import PROJECT
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs.running import JobStop
-from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.records import Job, JobClaim, Outcome, SessionId
 from ua_tui.tui.team.job_session import run_job
 
@@ -85,7 +84,6 @@ async def run(
     settings: Settings,
     *,
     store: NoteStore | None = None,
-    mailbox: Mailbox | None = None,
     address: Address | None = None,
     stop: JobStop | None = None,
 ) -> Outcome:
@@ -95,7 +93,6 @@ async def run(
         stop or JobStop(),
         settings=settings,
         note=(store or NoteStore()).note,
-        mailbox=mailbox,
         address=address,
     )
 

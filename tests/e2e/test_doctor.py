@@ -13,8 +13,10 @@ from tests.e2e.running import run
 from tests.model_server import model_server
 from tests.waiting import until
 from ua_tui.core.doctor.child import run_checks_in_child
+from ua_tui.core.doctor.findings import Check
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import KeyChoice, SourcedValue
+from ua_tui.core.tasks import end_tasks
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 NAMES = ["python", "agent", "workspace", "knowledge", "plugins", "model", "toolkit", "composio", "web_reader",
@@ -60,7 +62,9 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
             # A file of settings may say anything for a key, and only the screen minds.
             keys=(KeyChoice("quit", date(2026, 11, 22), "keys in config.toml"),),
         )
-        checks = {check.name: check async for check in run_checks_in_child(settings)}
+        found = list[Check]()
+        await run_checks_in_child(settings, found.append)
+        checks = {check.name: check for check in found}
         ((headers, body),) = server.messages
     assert (headers["x-api-key"], body["model"]) == (KEY, "m1")
     assert sorted(checks) == sorted([*NAMES, "server gone"])
@@ -70,14 +74,13 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
 
 
 async def test_who_leaves_early_ends_the_checks(tmp_path: Path) -> None:
-    before = asyncio.all_tasks()
-    checks = run_checks_in_child(Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path)))
-    async for check in checks:
-        assert check.name != "agent"
-        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
-            break
-    await checks.aclose()
-    assert asyncio.all_tasks() == before
+    found = list[Check]()
+    settings = Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path))
+    checks = asyncio.create_task(run_checks_in_child(settings, found.append))
+    await until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+    await end_tasks(checks)
+    assert checks.cancelled()
+    assert "agent" not in {check.name for check in found}
     pid = int((tmp_path / "pid").read_text())
     # One whose parent is gone is at times never waited for, and counts as ended.
     await until(lambda: pid not in [each for each, _, _ in processes()])

@@ -76,7 +76,7 @@ async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_data
 
     with scripted_model(reply) as url:
         settings = model_settings(home, url, allow=(f"Read({home}/data/**)",))
-        outcome = await run(claim, settings, mailbox=mailbox, address=address)
+        outcome = await run(claim, settings, address=address)
     assert outcome.state == "done", outcome
     assert any("And @" in each for each in bodies)
     assert [SECRET in each for each in bodies] == [False] * len(bodies)

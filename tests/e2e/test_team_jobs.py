@@ -187,7 +187,7 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
 ) -> None:
     outbox = add_outbox(home)
     address = Address.parse(team_database.url)
-    worker, ann, bob = (PostgresMailbox(address) for _ in range(3))
+    ann, bob = PostgresMailbox(address), PostgresMailbox(address)
     asks, held = claim_of(QUERY, id_="1", ask=True), claim_of("Wait", id_="2", ask=True)
     for claim in (asks, held):
         add_session(team_database, claim.session)
@@ -204,7 +204,7 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
         settings = model_settings(home, url)
         stores = NoteStore(), NoteStore()
         jobs = [
-            asyncio.create_task(run(claim, settings, store=store, mailbox=worker))
+            asyncio.create_task(run(claim, settings, store=store, address=address))
             for claim, store in zip((asks, held), stores, strict=True)
         ]
         questions = await until_in_thread(lambda: asyncio.run(ann.questions()), DEADLINE)
@@ -239,7 +239,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
     model = Sender()
     with scripted_model(model) as url:
         settings = model_settings(home, url)
-        running = asyncio.create_task(run(first, settings, mailbox=PostgresMailbox(address), address=address))
+        running = asyncio.create_task(run(first, settings, address=address))
         await began(lambda: team_database.execute("SELECT 1 FROM question"), running)
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 0.0)
         parked = await ended(running, team_database)
@@ -253,9 +253,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 3600.0)
         second = await asyncio.to_thread(take_over, team_database, first.session)
         again = claim_of(QUERY, attempt=second.attempt, ask=True)
-        outcome = await ended(
-            run(again, settings, mailbox=PostgresMailbox(address), address=address), team_database
-        )
+        outcome = await ended(run(again, settings, address=address), team_database)
     assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
     assert outbox.read_text() == SENT
     assert await ann.questions() == []
@@ -345,7 +343,6 @@ async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_
             run(
                 claim,
                 model_settings(home, url),
-                mailbox=PostgresMailbox(address),
                 address=address,
                 store=store,
                 stop=stop,

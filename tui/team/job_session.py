@@ -46,7 +46,7 @@ from ua_tui.core.team.actions import FolderActions, SessionActions
 from ua_tui.core.team.jobs.batch_file import checked_settings
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.mailbox import Mailbox
+from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
 from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.team.restore import restored_workspace
@@ -109,7 +109,6 @@ async def run_job(
     settings: Settings,
     note: Note,
     address: Address | None,
-    mailbox: Mailbox | None = None,
 ) -> Outcome:
     """Run a job to its end; nothing runs if an earlier attempt was answered and only its end was not recorded.
 
@@ -121,11 +120,10 @@ async def run_job(
             ends when those that run have ended. It is also set here, when the job is found to be lost.
         settings: those of the worker.
         note: records what the job costs, and whether it waits for somebody; returns False if it is another worker's.
-        address: the team's database, to which the session is copied; None for the jobs of this machine.
-        mailbox: where people are asked, and where commands come from; by default the folder of the session for a job of
-            this machine, and nowhere for one of a team.
+        address: the team's database, to which the session is copied, and where people are asked and commands come from;
+            None for the jobs of this machine, of which the folder of the session has that.
     """
-    run = _JobRun(claim, stop, settings, note, mailbox, address)
+    run = _JobRun(claim, stop, settings, note, address)
 
     async def leave() -> None:
         await until(stop.soon.wait(), run.parking.wait())
@@ -149,7 +147,6 @@ class _JobRun:
     _stop: JobStop
     _settings: Settings
     _note_at: Note
-    _mailbox: Mailbox | None
     _address: Address | None
     ledger: SessionActions = field(init=False)
     parking: asyncio.Event = field(default_factory=asyncio.Event)
@@ -251,9 +248,8 @@ class _JobRun:
             )
             if self._progress.view.setup.spoken:
                 text = resumption([each.tool for each in await self._earlier_actions("running")])
-        interactive = asks and (self._mailbox is not None or self._address is None)
         try:
-            session = await self._compose(settings, interactive, resume)
+            session = await self._compose(settings, asks, resume)
         except ConversationGone as gone:
             if resume is None:
                 raise
@@ -261,7 +257,7 @@ class _JobRun:
             text = await self._query_with_note()
             await self._hold(resume.folder, settings.workspace_base)
             fresh = Resume(resume.folder, fresh=True, named=resume.named, workspace=self._held)
-            session = await self._compose(settings, interactive, fresh)
+            session = await self._compose(settings, asks, fresh)
         # The session unlocks it.
         self._held = None
         self._folder = str(session.workspace.path)
@@ -378,11 +374,12 @@ class _JobRun:
             if session.state is SessionState.FAILED:
                 reason = "finished"
                 return self._failed(self._progress.failure or "the agent could not be started")
-            mailbox = self._mailbox
-            if mailbox is None and self._address is None:
-                mailbox = LocalMailbox(session.workspace.path)
-            if mailbox is not None:
-                tasks.append(asyncio.create_task(self._relay.run(session, mailbox)))
+            mailbox: Mailbox = (
+                LocalMailbox(session.workspace.path)
+                if self._address is None
+                else PostgresMailbox(self._address)
+            )
+            tasks.append(asyncio.create_task(self._relay.run(session, mailbox)))
             outcome = await self._ask(session, text)
             reason = "finished"
             return outcome

@@ -18,7 +18,7 @@ from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.fleet.local import RunningBatch
-from ua_tui.core.team.jobs.results_file import Begun, ResultsFile
+from ua_tui.core.team.jobs.results_file import ResultsFile
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, RunJob, run_to_end
 from ua_tui.core.team.records import (
     NO_MONEY,
@@ -42,10 +42,10 @@ _LEAST_USD = 0.01
 
 @dataclass
 class _Running:
-    """A job that runs, and what it may cost in addition to what it had cost before."""
+    """A job that runs, when its first attempt began, and what it may cost in addition to what it had cost before."""
 
     claim: JobClaim
-    begun: Begun | None
+    started: float
     reserved_usd: float
     state: Literal["running", "needs_you"] = "running"
     cost_usd: float | None = None
@@ -79,7 +79,6 @@ class LocalBatch:
     grace: float
     retry_failed: bool
     run: RunJob | None = None
-    total: int = field(default=0, init=False)
     _waiting: deque[Job] = field(default_factory=deque, init=False)
     _running: dict[str, _Running] = field(default_factory=dict, init=False)
     _costs: dict[str, float] = field(default_factory=dict, init=False)
@@ -92,20 +91,19 @@ class LocalBatch:
         unique: dict[str, Job] = {}
         for job in self.output.jobs:
             unique.setdefault(job.id, job)
-        self.total = len(unique)
-        again = 0
         for job in unique.values():
             known = self.file.known.get(job.id)
             self._costs[job.id] = known.cost_usd or 0.0 if known is not None else 0.0
             if known is None or (self.retry_failed and known.state != "done"):
-                again += known is not None
                 self._waiting.append(job)
             else:
                 self.output.results[job.id] = known
         # Sessions that were interrupted come first.
         self._waiting = deque(sorted(self._waiting, key=lambda job: job.id not in self.file.begun))
-        known_jobs = len(self.output.results) + again
-        submitted = Submitted(new=self.total - known_jobs, known=known_jobs, reopened=again)
+        again = sum(job.id in self.file.known for job in self._waiting)
+        submitted = Submitted(
+            new=len(self._waiting) - again, known=len(self.output.results) + again, reopened=again
+        )
         resumed = sum(job.id in self.file.begun for job in self._waiting)
         return submitted_line(submitted, len(self.output.jobs), resumed=resumed)
 
@@ -175,7 +173,7 @@ class LocalBatch:
         ]
         costs = [each.cost_usd for each in self.output.results.values()]
         costs += [each.cost_usd for each in self._running.values()]
-        waiting = self.total - len(states)
+        waiting = self.output.left - len(self._running)
         return Counts(waiting=waiting, cost_usd=sum(filter(None, costs)), **Counter(map(str, states)))
 
     def _end_all(self) -> None:
@@ -209,7 +207,9 @@ class LocalBatch:
                 limit_usd=limit,
                 folder=folder or None,
             )
-            running = _Running(claim, begun, (limit or 0.0) - before)
+            # As exact as a result has it when it is read.
+            started = begun.started if begun else round(time.time(), 3)
+            running = _Running(claim, started, (limit or 0.0) - before)
             self._running[job.id] = running
             return running
         return None
@@ -223,16 +223,15 @@ class LocalBatch:
 
     async def _run_one(self, running: _Running) -> None:
         claim = running.claim
-        started = running.begun.started if running.begun is not None else _now()
         try:
-            run = self.run or partial(self._run_session, running, started)
+            run = self.run or partial(self._run_session, running)
             outcome = await run_to_end(run, claim, running.stop, lambda _: None)
         finally:
             del self._running[claim.job.id]
         self._costs[claim.job.id] = outcome.cost_usd or self._costs[claim.job.id]
         match outcome.state:
             case "done" | "failed" | "cancelled" as state:
-                result = _result_of(claim, outcome, state, started)
+                result = _result_of(running, outcome, state)
                 self.output.show(result)
                 self.reporter.finished(result, self.counts())
             case "waiting":
@@ -254,9 +253,7 @@ class LocalBatch:
         await pause(PUT_OFF_SECONDS, self._leaving)
         self._put_off -= 1
 
-    async def _run_session(
-        self, running: _Running, started: float, claim: JobClaim, stop: JobStop
-    ) -> Outcome:
+    async def _run_session(self, running: _Running, claim: JobClaim, stop: JobStop) -> Outcome:
         from ua_tui.tui.team.job_session import run_job
 
         async def note(
@@ -265,27 +262,24 @@ class LocalBatch:
             running.state, running.cost_usd = state, cost_usd
             noted = self.file.begun.get(claim.job.id)
             if folder and (noted is None or (noted.folder, noted.attempt) != (folder, claim.session.attempt)):
-                await asyncio.to_thread(self.file.begin, claim.job.id, folder, claim.session.attempt, started)
+                await asyncio.to_thread(
+                    self.file.begin, claim.job.id, folder, claim.session.attempt, running.started
+                )
             self._report()
             return True
 
         return await run_job(claim, stop, settings=self.settings, note=note, address=None)
 
 
-def _now() -> float:
-    # As exact as a result has it when it is read.
-    return round(time.time(), 3)
-
-
-def _result_of(claim: JobClaim, outcome: Outcome, state: JobState, started: float) -> JobResult:
+def _result_of(running: _Running, outcome: Outcome, state: JobState) -> JobResult:
     came = {name: getattr(outcome, name) for name in Findings.__struct_fields__}
     return JobResult(
-        job=claim.job,
+        job=running.claim.job,
         state=state,
-        attempt=claim.session.attempt,
+        attempt=running.claim.session.attempt,
         worker=socket.gethostname(),
         session=Path(outcome.folder).name,
-        started=started,
-        finished=_now(),
+        started=running.started,
+        finished=round(time.time(), 3),
         **came,
     )

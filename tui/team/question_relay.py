@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.errors import FormError, TeamError
@@ -20,7 +20,7 @@ from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.session import Session
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import make_question
-from ua_tui.core.team.mailbox import Mailbox
+from ua_tui.core.team.mailbox import Inbox, Mailbox
 from ua_tui.core.team.records import Answer, Command, SessionId
 from ua_tui.core.text import clean_line
 
@@ -40,6 +40,7 @@ class QuestionRelay:
     """
 
     _mailbox: Mailbox
+    _inbox: Inbox
 
     def __init__(self, session: SessionId, changed: Callable[[], None]) -> None:
         self._id = session
@@ -69,7 +70,7 @@ class QuestionRelay:
 
     async def run(self, session: Session, mailbox: Mailbox) -> None:
         """Relay until it is cancelled; what still waits then is withdrawn."""
-        self._mailbox = mailbox
+        self._mailbox, self._inbox = mailbox, Inbox(mailbox, self._id)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send(session))
@@ -111,13 +112,15 @@ class QuestionRelay:
             else:
                 session.answer_elicitation(event.request_id, "decline", unattended=True)
             return
+        # Its answer may have been taken, and did not fit.
+        await self._inbox.mark_taken()
         await self._mailbox.ask(self._id, question)
         self._asked.add(event.request_id)
 
     async def _receive(self, session: Session) -> None:
         while True:
             try:
-                async with self._mailbox.received(self._id) as items:
+                async with aclosing(self._inbox.received()) as items:
                     async for item, take in items:
                         if self.is_leaving:
                             return
@@ -126,8 +129,6 @@ class QuestionRelay:
                         except Exception:
                             log.exception("an answer or a command of the team could not be handled")
                             take()
-            except TeamError as error:
-                log.warning("answers of the team are late: %s", error)
             except Exception:
                 log.exception("receiving for the session failed")
             await pause(_RETRY_SECONDS)

@@ -13,7 +13,7 @@ from ua_tui.core.events.units import duration, money, quantity
 from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.paths import safe_name
-from ua_tui.core.team.jobs.results_file import FIELDS, ResultsFile, fields_of, json_line
+from ua_tui.core.team.jobs.results_file import FIELDS, ResultsFile, fields_of, json_line, own_columns
 from ua_tui.core.team.records import Job, JobResult
 from ua_tui.core.text import clean, clean_line
 
@@ -34,9 +34,7 @@ class CsvFile:
 
     def __init__(self, path: Path, jobs: Iterable[Job]) -> None:
         self._root, self._name = Root(path.parent, create=True), path.name
-        own: dict[str, None] = {}
-        for job in jobs:
-            own.update(dict.fromkeys(f"row_{name}" if name in FIELDS else name for name in job.columns))
+        own = dict.fromkeys(name for job in jobs for name in own_columns(job))
         self._columns = [*FIELDS[:2], *own, *FIELDS[2:]]
         if self._root.exists(self._name):
             header = (

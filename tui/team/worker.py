@@ -21,7 +21,6 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.jobs.running import Report, RunJob
-from ua_tui.core.team.mailbox import PostgresMailbox
 from ua_tui.core.text import clean_line
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
 
@@ -65,9 +64,8 @@ async def run_worker(
         knowledge = address if settings.knowledge == "on" else settings.knowledge
         run_session = partial(
             run_job,
-            settings=replace(settings, team=address.url, knowledge=knowledge),
+            settings=replace(settings, knowledge=knowledge),
             note=PostgresJobs(address).record,
-            mailbox=PostgresMailbox(address),
             address=address,
         )
         # One machine without a key would take all jobs of a team, and each would fail.

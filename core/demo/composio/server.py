@@ -37,6 +37,7 @@ from ua_tui.core.demo.composio.services import (
     ToolFailed,
 )
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
+from ua_tui.core.json_values import JsonMapping, JsonObject
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
@@ -44,7 +45,7 @@ META_SLUGS = frozenset(tool.slug for tool in REMOTE_TOOLS)
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 SessionHandler = Callable[[Request, DemoRemoteSession], Awaitable[Response]]
 
-_SAME: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
+_SAME: dict[str, JsonObject] = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
 """What is the same in every answer about a session, a tool, an account, or a list."""
 
 
@@ -163,7 +164,7 @@ class ComposioServer:
             return JSONResponse({"data": {}, "error": str(error), "log_id": log_id, "result_type": "failed"})
         return JSONResponse({"data": data, "error": None, "log_id": log_id, "result_type": "completed"})
 
-    async def _run_meta(self, session: DemoRemoteSession, slug: str, body: Mapping[str, Any]) -> Response:
+    async def _run_meta(self, session: DemoRemoteSession, slug: str, body: JsonMapping) -> Response:
         answer = await self._services.call(session, slug, body.get("arguments") or {})
         content = answer.content if isinstance(answer.content, dict) else {"data": {"result": answer.content}}
         error = content.get("error") or (answer.text if answer.failed else None)
@@ -225,7 +226,7 @@ class ComposioServer:
         page = f"<!doctype html><title>Demo</title><p>{text}</p>"
         return HTMLResponse(page, 404 if account is None else 200)
 
-    def _toolkit(self, session: DemoRemoteSession, slug: str, name: str) -> dict[str, Any]:
+    def _toolkit(self, session: DemoRemoteSession, slug: str, name: str) -> JsonObject:
         account = self._services.connections.account(session.user_id, slug)
         connected = None
         if account is not None:
@@ -284,16 +285,16 @@ def not_found(what: str, fix: str) -> Response:
     return composio_error(404, "NOT_FOUND", f"{what} not found", fix)
 
 
-def _page(items: list[dict[str, Any]]) -> Response:
+def _page(items: list[JsonObject]) -> Response:
     return JSONResponse({**_SAME["page"], "total_items": len(items), "items": items})
 
 
-async def _json_object(request: Request) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(await request.body() or b"{}")
+async def _json_object(request: Request) -> JsonObject:
+    body: JsonObject = json.loads(await request.body() or b"{}")
     return body
 
 
-def _session(request: Request, session: DemoRemoteSession) -> dict[str, Any]:
+def _session(request: Request, session: DemoRemoteSession) -> JsonObject:
     settings = session.settings
     connections, toolkits = settings.get("manage_connections"), settings.get("toolkits")
     manages = bool(connections.get("enable", True)) if isinstance(connections, dict) else True
@@ -343,9 +344,7 @@ class Mounts(msgspec.Struct, eq=False):
         """Drop the files of a deleted session."""
         self._files.pop(session_id, None)
 
-    def presign(
-        self, request: Request, session_id: str, body: Mapping[str, Any], method: str
-    ) -> Response | None:
+    def presign(self, request: Request, session_id: str, body: JsonMapping, method: str) -> Response | None:
         """Answer with an address to write or read a file; None if the file to read does not exist."""
         path = str(body.get("mount_relative_path", ""))
         if method == "GET" and path not in self.files(session_id):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ua_tui.core.demo.playbook import Library, Pace, any_match
 from ua_tui.core.demo.press import Catalogue
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.files import Root
 
@@ -70,12 +69,9 @@ class Connections(msgspec.Struct, eq=False):
             account.status = "ACTIVE"
         return account
 
-    def manage(self, user_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def manage(self, user_id: str, arguments: JsonObject) -> JsonObject:
         """Answer COMPOSIO_MANAGE_CONNECTIONS: a link for every toolkit that is not connected yet."""
-        results: dict[str, Any] = {}
-        for toolkit in arguments["toolkits"]:
-            account = self.initiate(user_id, toolkit)
-            results[toolkit] = _active(account) if account.status == "ACTIVE" else _initiated(account)
+        results = {each: _described(self.initiate(user_id, each)) for each in arguments["toolkits"]}
         active = sum(result["status"] == "active" for result in results.values())
         initiated = sum(result["status"] == "initiated" for result in results.values())
         return {
@@ -89,20 +85,27 @@ class Connections(msgspec.Struct, eq=False):
             },
         }
 
-    def wait(self, user_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def wait(self, user_id: str, arguments: JsonObject) -> JsonObject:
         """Answer COMPOSIO_WAIT_FOR_CONNECTIONS; raises nothing, and every pending link counts as opened.
 
         No browser can open a link of the stand-in, so the answer is that the person agreed.
         """
-        results: dict[str, Any] = {}
-        for toolkit in arguments["toolkits"]:
-            account = self.initiate(user_id, toolkit)
-            self.open_link(account.link_token)
-            results[toolkit] = _active(account)
+        accounts = [self.initiate(user_id, each) for each in arguments["toolkits"]]
+        for account in accounts:
+            account.status = "ACTIVE"
+        results = {each.toolkit: _described(each) for each in accounts}
         return {"message": "All connections are settled", "results": results}
 
 
-def _initiated(account: Account) -> dict[str, Any]:
+def _described(account: Account) -> JsonObject:
+    if account.status == "ACTIVE":
+        return {
+            "toolkit": account.toolkit,
+            "status": "active",
+            "has_active_connection": True,
+            "connected_account_id": account.id,
+            "current_user_info": {"email": "you@mail.example"},
+        }
     name = CONNECTABLE[account.toolkit]
     return {
         "toolkit": account.toolkit,
@@ -118,16 +121,6 @@ def _initiated(account: Account) -> dict[str, Any]:
     }
 
 
-def _active(account: Account) -> dict[str, Any]:
-    return {
-        "toolkit": account.toolkit,
-        "status": "active",
-        "has_active_connection": True,
-        "connected_account_id": account.id,
-        "current_user_info": {"email": "you@mail.example"},
-    }
-
-
 SEARCH_SECONDS = 0.9
 CLIP = "files/clip.mp4.zst"
 CLIP_FOLDER = "downloads"
@@ -139,7 +132,7 @@ class DemoRemoteSession(msgspec.Struct):
 
     id: str
     user_id: str
-    settings: Mapping[str, Any]
+    settings: JsonMapping
     word: str = msgspec.field(
         default_factory=lambda: secrets.choice(("oak", "birch", "cedar", "elm", "rowan", "willow"))
     )
@@ -148,7 +141,7 @@ class DemoRemoteSession(msgspec.Struct):
 class ToolAnswer(msgspec.Struct, frozen=True):
     """The answer of a remote tool: an object or plain text."""
 
-    content: dict[str, Any] | str
+    content: JsonObject | str
     failed: bool = False
 
     @property
@@ -171,9 +164,7 @@ class Services(msgspec.Struct, eq=False):
     pace: Pace
     connections: Connections = msgspec.field(default_factory=Connections)
 
-    async def execute(
-        self, session: DemoRemoteSession, slug: str, arguments: dict[str, Any]
-    ) -> dict[str, Any]:
+    async def execute(self, session: DemoRemoteSession, slug: str, arguments: JsonObject) -> JsonObject:
         """Run one tool by its slug; raises ToolFailed."""
         match slug:
             case "COMPOSIO_SEARCH_NEWS":
@@ -184,7 +175,7 @@ class Services(msgspec.Struct, eq=False):
                 return await self._send_mail(session)
         raise ToolFailed(f"Tool {slug} not found")
 
-    async def call(self, session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+    async def call(self, session: DemoRemoteSession, name: str, arguments: JsonObject) -> ToolAnswer:
         """Run one of the tools the MCP server lists."""
         match name:
             case "COMPOSIO_MULTI_EXECUTE_TOOL":
@@ -202,9 +193,7 @@ class Services(msgspec.Struct, eq=False):
             case _:
                 return ToolAnswer(f"No script of the demo calls {name}", failed=True)
 
-    def _envelope(
-        self, session: DemoRemoteSession, data: dict[str, Any], error: str | None = None
-    ) -> dict[str, Any]:
+    def _envelope(self, session: DemoRemoteSession, data: JsonObject, error: str | None = None) -> JsonObject:
         """The outer shape of every answer."""
         instructions = (
             f'REQUIRED: Pass session_id "{session.word}" in ALL subsequent meta tool calls for this workflow.'
@@ -217,8 +206,8 @@ class Services(msgspec.Struct, eq=False):
             "log_id": f"log_{secrets.token_urlsafe(9)}",
         }
 
-    async def _multi_execute(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        results: list[dict[str, Any]] = []
+    async def _multi_execute(self, session: DemoRemoteSession, arguments: JsonObject) -> JsonObject:
+        results: list[JsonObject] = []
         failed = 0
         for index, item in enumerate(arguments["tools"]):
             slug = item["tool_slug"]
@@ -235,10 +224,10 @@ class Services(msgspec.Struct, eq=False):
         problem = f"{failed} out of {len(results)} tools failed" if failed else None
         return self._envelope(session, {"results": results, **counts}, problem)
 
-    async def _search_news(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search_news(self, arguments: JsonObject) -> JsonObject:
         await self.pace.wait(SEARCH_SECONDS)
         found = self.catalogue.search("news", arguments["query"], arguments.get("limit", 25))
-        data: dict[str, Any] = {
+        data: JsonObject = {
             "has_results": bool(found),
             "news_results": [
                 {
@@ -263,7 +252,7 @@ class Services(msgspec.Struct, eq=False):
             ]
         return data
 
-    async def _search_web(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search_web(self, arguments: JsonObject) -> JsonObject:
         query = arguments["query"]
         await self.pace.wait(SEARCH_SECONDS)
         if (recorded := self._match("COMPOSIO_SEARCH_WEB", query)) is not None:
@@ -286,7 +275,7 @@ class Services(msgspec.Struct, eq=False):
             ],
         }
 
-    async def _send_mail(self, session: DemoRemoteSession) -> dict[str, Any]:
+    async def _send_mail(self, session: DemoRemoteSession) -> JsonObject:
         account = self.connections.account(session.user_id, "gmail")
         if account is None or account.status != "ACTIVE":
             raise ToolFailed("No active connection found for toolkit(s) 'gmail' in this session")
@@ -294,9 +283,7 @@ class Services(msgspec.Struct, eq=False):
         message_id = secrets.token_hex(8)
         return {"id": message_id, "labelIds": ["SENT"], "threadId": message_id}
 
-    async def _recorded(
-        self, session: DemoRemoteSession, slug: str, arguments: dict[str, Any]
-    ) -> dict[str, Any]:
+    async def _recorded(self, session: DemoRemoteSession, slug: str, arguments: JsonObject) -> JsonObject:
         found = self._match(slug, json.dumps(arguments, ensure_ascii=False))
         if found is None:
             note = "The demo's sandbox runs nothing: it only plays what was recorded for its scripts.\n"
@@ -305,13 +292,13 @@ class Services(msgspec.Struct, eq=False):
         error = str(found.get("error") or "") or None
         return self._envelope(session, {**found, "sandbox_id_suffix": "k7qd"}, error)
 
-    def _match(self, slug: str, text: str) -> Mapping[str, Any] | None:
+    def _match(self, slug: str, text: str) -> JsonMapping | None:
         for recording in self.library.recordings(slug):
             if any_match((recording.match,), text):
                 return recording.result
         return None
 
-    async def _trim_video(self, arguments: dict[str, Any]) -> ToolAnswer:
+    async def _trim_video(self, arguments: JsonObject) -> ToolAnswer:
         """Write the recorded clip where the caller asks, if that is an .mp4 in a session's folder for downloads."""
         path = Path(str(arguments.get("output_path", "")))
         allowed = path.is_absolute() and path.suffix == CLIP_SUFFIX and path.parent.name == CLIP_FOLDER

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
+
+from ua_tui.core.json_values import JsonObject
 
 
 class RemoteTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -14,7 +15,7 @@ class RemoteTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slug: str
     title: str
     description: str
-    schema: dict[str, Any]
+    schema: JsonObject
     read_only: bool = False
 
 

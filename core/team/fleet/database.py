@@ -91,7 +91,7 @@ class DatabaseSessions:
 
     Args:
         address: the team's database.
-        changed: called after each change.
+        changed: called when it was read.
     """
 
     def __init__(self, address: Address, changed: Callable[[], None]) -> None:
@@ -104,8 +104,8 @@ class DatabaseSessions:
         self.workers: tuple[FleetWorker, ...] = ()
         self.notice = ""
         """Why the rows are old; empty if they are not."""
-        self.is_read = asyncio.Event()
-        """Set once all was read, or could not be read for the first time."""
+        self.is_read = False
+        """Whether all was read, or could not be read for the first time."""
 
     async def read(self) -> None:
         """Read everything once.
@@ -139,11 +139,10 @@ class DatabaseSessions:
         if not isinstance(error, TeamError) or is_temporary(error):
             since = datetime.fromtimestamp(self._lost_at).astimezone()
             self.notice = f"The team's database has been unreachable since {since:%H:%M}: {reason}"
-        self.is_read.set()
+        self.is_read = True
         self._changed()
 
     async def _read_all(self, connection: Connection) -> None:
-        before = self.rows, self.batches, self.workers, self.notice, self.is_read.is_set()
         with answering_within(connection, ANSWER_SECONDS):
             await check_tables(connection, self._address)
             sessions, batches, workers, waiting = [
@@ -167,9 +166,8 @@ class DatabaseSessions:
             ),
         )
         self.notice = ""
-        self.is_read.set()
-        if before != (self.rows, self.batches, self.workers, self.notice, True):
-            self._changed()
+        self.is_read = True
+        self._changed()
 
 
 async def find_session(address: Address, id_: str = "", *, job: str = "") -> FleetRow:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Collection
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.errors import JournalError, UniversalAgentError
+from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.regular_file import hold_lock, open_regular
+from ua_tui.core.storage.json_store import open_lock
+from ua_tui.core.storage.regular_file import hold_lock, is_locked, open_regular
 from ua_tui.core.storage.workspace import JOURNAL, LETTERS
 from ua_tui.core.team.fleet.rows import FleetBatch, FleetRow, FleetState
 from ua_tui.core.team.records import Counts
@@ -88,43 +88,45 @@ class LocalSessions:
         self._summaries: dict[str, Summary] = {}
         self._activities: dict[str, JournalActivity] = {}
         self._batch_of: dict[str, FleetBatch] = {}
+        self.rows: tuple[FleetRow, ...] = ()
+        """All sessions."""
         self.batches: tuple[FleetBatch, ...] = ()
         self.problem = ""
 
     def refresh(self, *, first: bool = False) -> bool:
         """Read which sessions there are, each only if it has changed; returns whether anything has."""
-        seen: dict[str, Summary] = {}
-        before, self.problem = self.problem, ""
+        before = self.rows, self.batches, self.problem
         try:
-            for batch in self._index.refresh(keep=first):
-                seen.update((summary.name, summary) for summary in batch)
+            read = self._index.refresh(keep=first)
+            self._summaries = {summary.name: summary for batch in read for summary in batch}
         except UniversalAgentError as error:
             self.problem = str(error)
-            return self.problem != before
+            return self.problem != before[2]
         found = batches_of(self._index.sessions)
-        batches = tuple(batch for batch, _ in found)
-        batch_of = {name: batch for batch, names in reversed(found) for name in names}
-        changed = seen != self._summaries or (batches, batch_of) != (self.batches, self._batch_of)
-        self.batches, self._batch_of = batches, batch_of
-        self._summaries = seen
-        running = {name for name, summary in seen.items() if summary.state == "running"}
+        self.batches, self.problem = tuple(batch for batch, _ in found), ""
+        self._batch_of = {name: batch for batch, names in reversed(found) for name in names}
         self._activities = {
-            name: self._activities.get(name) or JournalActivity(self._index.folder(name)) for name in running
+            name: self._activities.get(name) or JournalActivity(self._index.folder(name))
+            for name, summary in self._summaries.items()
+            if summary.state == "running"
         }
-        return self.refresh_running() or changed or self.problem != before
+        self.refresh_running()
+        return before != (self._read_rows(), self.batches, self.problem)
 
     def refresh_running(self) -> bool:
         """Read what the running sessions have done since the last time; returns whether that is news."""
         news = [each.read() for each in self._activities.values()]
+        if any(news):
+            self._read_rows()
         return any(news)
 
-    def rows(self) -> Iterator[FleetRow]:
-        """All sessions."""
-        return (self._row(name, summary) for name, summary in self._summaries.items())
+    def _read_rows(self) -> tuple[FleetRow, ...]:
+        self.rows = tuple(self._row(name, summary) for name, summary in self._summaries.items())
+        return self.rows
 
     def _row(self, name: str, summary: Summary) -> FleetRow:
         state, activity = _STATES.get(summary.state, "crashed"), summary.why
-        if (doing := self._activities.get(name)) is not None and summary.state == "running":
+        if (doing := self._activities.get(name)) is not None:
             state, activity = doing.state, doing.text
         is_over, batch = summary.state != "running", self._batch_of.get(name)
         folder = self._index.folder(name)
@@ -179,23 +181,14 @@ class RunningBatch:
     def __init__(self, sessions: Path, name: str, results: Path, redactor: Redactor) -> None:
         self._results = redactor.redact(os.path.abspath(results))
         self._name, self._began = redactor.redact(name), time.time()
-        self._file = -1
-        with suppress(OSError):
-            path = (
-                sessions
-                / BATCHES
-                / f".{hashlib.sha256(os.fsencode(self._results)).hexdigest()[:16]}{_SUFFIX}"
-            )
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                # Whoever reads it has its lock for a moment. A batch whose results were moved away may still run.
-                hold_lock(file, _PATIENCE_SECONDS)
-            except OSError:
-                os.close(file)
-                raise
-            self._file = file
+        digest = hashlib.sha256(os.fsencode(self._results)).hexdigest()[:16]
+        self._file, self._open = -1, ExitStack()
+        with suppress(OSError, WorkspaceError), ExitStack() as stack:
+            file = stack.enter_context(open_lock(sessions / BATCHES / f".{digest}{_SUFFIX}"))
+            # Whoever reads it has its lock for a moment. A batch whose results were moved away may still run.
+            hold_lock(file, _PATIENCE_SECONDS)
             os.ftruncate(file, 0)
+            self._file, self._open = file, stack.pop_all()
 
     def show(self, counts: Counts, sessions: Collection[str]) -> None:
         """Show how many jobs are in each state, and the names of the sessions of the batch."""
@@ -205,8 +198,7 @@ class RunningBatch:
 
     def close(self) -> None:
         """Show what became of it."""
-        with suppress(OSError):
-            os.close(self._file)
+        self._open.close()
 
 
 def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str]]]:
@@ -220,24 +212,17 @@ def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str]]]:
 
 def _read(path: Path) -> tuple[FleetBatch, list[str]] | None:
     with suppress(OSError, msgspec.MsgspecError), os.fdopen(open_regular(path), "rb") as file:
-        runs = False
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            runs = True
+        runs = is_locked(file.fileno())
         if not runs and os.fstat(file.fileno()).st_mtime < time.time() - _KEPT:
             path.unlink()
             return None
         found = msgspec.json.decode(file.read(_LARGEST), type=_Shown)
         counts = found.counts
+        numbers = msgspec.structs.asdict(counts)
         if not runs:
             left = counts.total - counts.over
-            counts = Counts(
-                done=counts.done,
-                failed=counts.failed,
-                cancelled=counts.cancelled + left,
-                cost_usd=counts.cost_usd,
-            )
+            numbers |= dict.fromkeys(("waiting", "held", "running", "needs_you"), 0)
+            numbers["cancelled"] += left
         results = clean_line(found.results, 1_000)
         batch = FleetBatch(
             # It is the same batch when it is run again.
@@ -246,7 +231,7 @@ def _read(path: Path) -> tuple[FleetBatch, list[str]] | None:
             owner="",
             submitted=found.began,
             results=results,
-            **msgspec.structs.asdict(counts),
+            **numbers,
         )
         return batch, found.sessions
     return None

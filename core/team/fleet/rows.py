@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
@@ -197,10 +198,6 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
             batch=batch,
         )
 
-    def count(self, *states: FleetState) -> int:
-        """How many rows are in one of these states."""
-        return sum(row.state in states for row in self.rows)
-
     @property
     def waiting(self) -> int:
         """How many jobs wait that no worker has begun; only the first ones of a batch are among the rows."""
@@ -210,12 +207,13 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
         """How far the batch is, or all that are in progress; without any, what the listed sessions did."""
         shown = [each for each in self.batches if self.batch or each.over < each.total]
         if not shown:
+            found = Counter(row.state for row in self.rows)
             return Progress(
-                waiting=self.count("waiting"),
-                held=self.count("held"),
-                done=self.count("done"),
-                cancelled=self.count("cancelled"),
-                failed=self.count("failed", "crashed"),
+                waiting=found["waiting"],
+                held=found["held"],
+                done=found["done"],
+                cancelled=found["cancelled"],
+                failed=found["failed"] + found["crashed"],
                 cost_usd=sum(row.cost_usd or 0.0 for row in self.rows),
             )
         ids = {each.id for each in shown}

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team.fleet.database import DatabaseSessions
 from ua_tui.core.team.fleet.local import LocalSessions
 from ua_tui.core.team.fleet.rows import Fleet, arrange
@@ -77,13 +78,11 @@ class FleetSource:
                     if task.done():
                         task.result()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_tasks(*tasks)
 
     def fleet(self) -> Fleet:
         """The fleet as it was read last."""
-        rows = {row.id: row for row in self.local.rows()}
+        rows = {row.id: row for row in self.local.rows}
         notices = [self.local.problem]
         if self.team is not None:
             here = {row.name: row for row in rows.values() if row.folder}
@@ -101,7 +100,7 @@ class FleetSource:
             rows=arrange(rows.values()),
             batches=(*self.local.batches, *(self.team.batches if self.team is not None else ())),
             workers=self.team.workers if self.team is not None else (),
-            is_reading=self.team is not None and not self.team.is_read.is_set(),
+            is_reading=self.team is not None and not self.team.is_read,
             notice="; ".join(filter(None, notices)),
         )
 

@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -56,12 +56,11 @@ def _clock() -> float:
 
 @dataclass
 class _Running:
-    """A job that runs here; `missing` counts how often the database did not know of it."""
+    """A job that runs here."""
 
     claim: JobClaim
     stop: JobStop = field(default_factory=JobStop)
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    missing: int = 0
 
 
 class QueueWorker:
@@ -269,7 +268,7 @@ class QueueWorker:
             )
 
     async def _beat(self) -> None:
-        unknown: set[tuple[str, int]] = set()
+        before: set[tuple[tuple[str, int], bool]] = set()
         while True:
             sent = self._clock()
             try:
@@ -301,15 +300,20 @@ class QueueWorker:
                     f"{quantity(beat.failed, 'job')} failed, because their workers were lost repeatedly"
                 )
             known = {each.key: each for each in beat.known}
-            self._stop_superseded(known)
-            # Twice: one that was claimed just now is not yet in `_running`.
-            strange = known.keys() - self._running.keys()
-            with suppress(TeamError, OSError, TimeoutError):
-                for each in (known[key] for key in strange & unknown):
+            differing = {(key, key in known) for key in known.keys() ^ self._running.keys()}
+            # Twice: one that was claimed just now may be known only here, or only there. First what another one has.
+            for key, is_known in sorted(differing & before, key=lambda each: each[1]):
+                if is_known:
                     # It was claimed by a statement whose answer was lost.
-                    claim = JobClaim(job=Job(id=each.job or "", query=""), session=each)
-                    await self._beats.record(claim, "waiting")
-            unknown = strange
+                    claim = JobClaim(job=Job(id=known[key].job or "", query=""), session=known[key])
+                    with suppress(TeamError, OSError, TimeoutError):
+                        await self._beats.record(claim, "waiting")
+                elif (running := self._running.get(key)) is not None and not running.stop.is_set():
+                    self._report(
+                        f"job {running.claim.job.id[:8]} is stopped: another worker has taken it over"
+                    )
+                    running.stop.set()
+            before = differing
             await pause(self._pause)
 
     async def _submit_due(self) -> None:
@@ -334,11 +338,3 @@ class QueueWorker:
                     )
                     each.stop.set()
             await pause(self._pause / 10)
-
-    def _stop_superseded(self, known: Collection[tuple[str, int]]) -> None:
-        for key, running in list(self._running.items()):
-            # Once it may have been asked for before it was claimed.
-            running.missing = 0 if key in known else running.missing + 1
-            if running.missing > 1 and not running.stop.is_set():
-                self._report(f"job {running.claim.job.id[:8]} is stopped: another worker has taken it over")
-                running.stop.set()

@@ -6,7 +6,6 @@ beside it (`.NAME.running`) has its sessions, so that they are resumed, and keep
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from ua_tui.core.errors import SettingsError, TeamError, WorkspaceError
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import sealer
 from ua_tui.core.storage.paths import numbered
+from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.team.records import Job, JobResult
 from ua_tui.core.text import clean_line, escape_unsafe
 
@@ -46,25 +46,31 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
     seal: str = ""
 
 
+def own_columns(row: Job) -> dict[str, Any]:
+    """The columns of a row's own; one with the name of a field is called `row_NAME`."""
+    return {f"row_{name}" if name in (*FIELDS, _SEAL) else name: value for name, value in row.columns.items()}
+
+
 def fields_of(result: JobResult, row: Job, *, since: float | None = None) -> dict[str, Any]:
     """The fields of a result for one row of the file, those of the row included.
 
-    A column of the row with the name of a field is called `row_NAME`. `age_s` is how long before `since` it was there.
+    `age_s` is how long before `since` it was there.
     """
-    own = {f"row_{name}" if name in (*FIELDS, _SEAL) else name: value for name, value in row.columns.items()}
-    took = None if result.started is None or result.finished is None else result.finished - result.started
-    is_old = since is not None and result.finished is not None and result.finished < since
+    began, ended = result.started, result.finished
+    age = 0.0 if since is None or ended is None else since - ended
     values = msgspec.structs.asdict(result) | {
-        "started": _iso(result.started),
-        "finished": _iso(result.finished),
-        "duration_s": None if took is None else round(took, 3),
+        "started": _iso(began),
+        "finished": _iso(ended),
+        "duration_s": None if began is None or ended is None else round(ended - began, 3),
         "files": list(result.files),
         "unknown": list(result.unknown),
         "session": Path(result.folder).name or result.session,
-        "age_s": round(since - result.finished) if is_old and since and result.finished else None,
+        "age_s": round(age) if age > 0.0 else None,
         "job": row.id,
     }
-    return {"number": row.number, "query": row.query, **own} | {name: values[name] for name in FIELDS[2:]}
+    return {"number": row.number, "query": row.query, **own_columns(row)} | {
+        name: values[name] for name in FIELDS[2:]
+    }
 
 
 def json_line(fields: Mapping[str, Any]) -> str:
@@ -156,7 +162,7 @@ class ResultsFile:
                 flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
                 lock = os.open(self._running, flags, 0o600)
                 try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    hold_lock(lock)
                 except BlockingIOError:
                     os.close(lock)
                     raise TeamError(

@@ -119,6 +119,7 @@ async def replayed(
         ),
         on_result=lambda _result: None,
         models=Models(Settings(), publish),
+        while_starting=lambda: None,
     )
     loop.client = cast("AgentClient", Recording(lines, translator.malformed))
     prepare(loop)

@@ -62,7 +62,9 @@ def test_a_definition_takes_tools_as_a_list_or_a_line_and_a_broken_one_names_its
 def test_the_prompt_is_filled_and_says_when_to_ask_the_knowledge_base_if_there_is_one(tmp_path: Path) -> None:
     now = datetime(2026, 11, 23, tzinfo=UTC)
     for knowledge in (True, False):
-        prompt = write_briefing(tmp_path, now, {"local_toolkit": "files"}, knowledge=knowledge).system_prompt
+        prompt = write_briefing(
+            tmp_path, now, {"local_toolkit": "files"}, shipped_subagents(), knowledge=knowledge
+        ).system_prompt
         assert prompt.count("knowledge_search") == knowledge
         assert "{" not in prompt
         assert str(tmp_path) in prompt

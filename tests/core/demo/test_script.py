@@ -9,8 +9,8 @@ import pytest
 
 import ua_tui.core.demo
 from tests.core.cases import cases_of
-from ua_tui.core.demo.model import CLASSIFIER_MARK, Script, ScriptedTurn, read_conversation
-from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.demo.model import CLASSIFIER_MARK, Script, read_conversation
+from ua_tui.core.demo.playbook import Step, load_library
 from ua_tui.core.events.continuation import resumption
 
 CASES = cases_of(__file__)
@@ -42,11 +42,11 @@ class Dialogue:
         self.request: dict[str, Any] = {"system": system, "tools": every_tool(), "messages": []}
         self.ids: list[str] = []
 
-    def say(self, text: str) -> ScriptedTurn:
+    def say(self, text: str) -> Step:
         self.request["messages"].append({"role": "user", "content": [{"type": "text", "text": text}]})
         return self._next()
 
-    def results(self, *texts: str, failed: bool = False) -> ScriptedTurn:
+    def results(self, *texts: str, failed: bool = False) -> Step:
         blocks = [
             {
                 "type": "tool_result",
@@ -59,14 +59,14 @@ class Dialogue:
         self.request["messages"].append({"role": "user", "content": blocks})
         return self._next()
 
-    def _next(self) -> ScriptedTurn:
+    def _next(self) -> Step:
         turn = self.script.next(self.request)
         assert "${" not in turn.text + str(turn.calls)
         count = len(self.request["messages"])
         self.ids = [f"toolu_{count}_{index}" for index in range(len(turn.calls))]
         content: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
         content += [
-            {"type": "tool_use", "id": i, "name": c.name, "input": c.input}
+            {"type": "tool_use", "id": i, "name": c.tool, "input": c.input}
             for i, c in zip(self.ids, turn.calls, strict=True)
         ]
         self.request["messages"].append({"role": "assistant", "content": content})
@@ -94,7 +94,7 @@ def test_classifier_gets_one_word(script: Script) -> None:
             "system": f"You sort questions. {CLASSIFIER_MARK}.",
             "messages": [{"role": "user", "content": query}],
         }
-        assert script.next(request) == ScriptedTurn(text=expected)
+        assert script.next(request) == Step(text=expected)
 
 
 def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script) -> None:
@@ -102,7 +102,7 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
     first = dialogue.say(
         "Write a comprehensive report on the latest AI chip news. https://n.example/a https://n.example/b"
     )
-    assert [(call.name, call.input) for call in first.calls] == [
+    assert [(call.tool, call.input) for call in first.calls] == [
         (CRAWL, {"urls": ["https://n.example/a", "https://n.example/b"]})
     ]
     article = {
@@ -113,13 +113,13 @@ def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script)
     dialogue.results(json.dumps(crawled))
     written = dialogue.results("text", "text")
     (call,) = written.calls
-    assert call.name == "mcp__local_toolkit__write_local_file"
+    assert call.tool == "mcp__local_toolkit__write_local_file"
     assert "A &lt;b&gt;</a>" in call.input["content"]
     assert "Not read: <code>https://n.example/b</code> (404)" in call.input["content"]
     assert "${" not in call.input["content"]
     assert not dialogue.results('{"path": "work_products/ai-chip-news.html"}').calls
     back = dialogue.say("Stop hook feedback:\nSave the corpus.")
-    assert [(call.name, call.input) for call in back.calls] == [
+    assert [(call.tool, call.input) for call in back.calls] == [
         ("mcp__local_toolkit__save_corpus", {"articles": ["search_results/a.md"]})
     ]
     assert dialogue.results('{"count": 1, "words": 7}').calls
@@ -195,5 +195,9 @@ def test_what_a_conversation_says_is_read_without_the_notes_of_the_cli() -> None
     assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
     assert found.outcomes[0].data == {"a": 1}
     folder = "/home/a person/AGENT_RUN_WORKSPACES/session_20260102_030405-2"
-    request = {"system": f"Docs at https://d.example/x. Workspace: `{folder}`.", "messages": []}
-    assert read_conversation(request).workspace == folder
+    for rest in (".", "; paths you give to local tools are relative to it."):
+        request = {
+            "system": f"Today is Monday. The session workspace is {folder}{rest}\n\nMore.",
+            "messages": [],
+        }
+        assert read_conversation(request).workspace == folder

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
 from tests.postgres_server import Database
-from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.mailbox import Inbox, Mailbox
+from ua_tui.core.team.records import Received, SessionId
 
 SESSION = SessionId(id="s1", job="j1")
 WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 """Whether somebody waits for a lock in this database; the others of the server are those of other tests."""
+
+
+def receiving(mailbox: Mailbox, session: SessionId = SESSION) -> aclosing[AsyncGenerator[Received, None]]:
+    """What comes for a session."""
+    return aclosing(Inbox(mailbox, session).received())
 
 
 def add_session(database: Database, session: SessionId = SESSION, *, owner: str = "owner") -> None:

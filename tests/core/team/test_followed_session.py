@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.core.team.stores import SESSION
+from tests.core.team.stores import SESSION, receiving
 from tests.core.team.test_fleet import lay, locked, write
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.spawn import Work
@@ -91,7 +91,7 @@ async def worker(mailbox: LocalMailbox, session: SessionId = SESSION) -> AsyncIt
     received: asyncio.Queue[object] = asyncio.Queue()
 
     async def receive() -> None:
-        async with mailbox.received(session) as items:
+        async with receiving(mailbox, session) as items:
             async for item, take in items:
                 received.put_nowait(item)
                 take()

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.core.cases import cases_of
-from tests.core.team.stores import SESSION, WAITS, add_session, take_over
+from tests.core.team.stores import SESSION, WAITS, add_session, receiving, take_over
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
@@ -31,11 +31,11 @@ from ua_tui.core.postgres.schema import grant
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import end_tasks
-from ua_tui.core.team import letters, local_mailbox
+from ua_tui.core.team import local_mailbox
 from ua_tui.core.team.actions import SessionActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
+from ua_tui.core.team.mailbox import Inbox, Mailbox, PostgresMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 from ua_tui.core.text import clean
 
@@ -67,7 +67,7 @@ class Store:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mailbox that is closed marks what was taken, for which a busy machine takes longer."""
-    monkeypatch.setattr(letters, "_LAST_S", PATIENCE)
+    monkeypatch.setattr("ua_tui.core.team.mailbox._LAST_S", PATIENCE)
 
 
 @pytest.fixture(params=["postgres", "folder"])
@@ -84,13 +84,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
             lambda text: database.execute("UPDATE question SET answer = %s, answered_by = 'owner'", text),
         )
 
-    def answers() -> list[Any]:
-        return [*json.loads((tmp_path / LETTERS / "letters.json").read_text())["answers"].values()]
+    def answers() -> list[str]:
+        stored = json.loads((tmp_path / LETTERS / "letters.json").read_text())["all"]
+        return [text for _, text, _, _, kind, _ in stored if not kind]
 
     return Store(
         lambda: LocalMailbox(tmp_path),
         lambda each: msgspec.structs.replace(each, attempt=each.attempt + 1),
-        lambda: [each["text"] for each in answers()],
+        answers,
         lambda text: forged(tmp_path, text),
     )
 
@@ -113,7 +114,7 @@ async def taking(mailbox: Mailbox, session: SessionId) -> AsyncIterator[AsyncIte
     came: asyncio.Queue[Received] = asyncio.Queue()
 
     async def take_all() -> None:
-        async with mailbox.received(session) as items:
+        async with receiving(mailbox, session) as items:
             async for item, take in items:
                 take()
                 came.put_nowait((item, lambda: None))
@@ -152,24 +153,25 @@ async def test_commands_come_once_while_a_question_is_asked(
     write, asking, writing = Root.write, threading.Event(), threading.Event()
 
     def written_late(root: Root, path: str, data: bytes, **how: Any) -> object:
-        if worker._taken:
+        if inbox._taken:
             writing.set()
             assert asking.wait(PATIENCE)
         return write(root, path, data, **how)
 
     monkeypatch.setattr(Root, "write", written_late)
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
-    async with worker.received(SESSION) as items:
+    inbox = Inbox(worker, SESSION)
+    async with aclosing(inbox.received()) as items:
         for body in ("1", "2"):
             await person.send("s1", submit(body))
         assert [await next_of(items), await next_of(items)] == [submit("1"), submit("2")]
         # Both find what was taken, one of them while the other removes it.
         coming = asyncio.ensure_future(anext(items))
         await until_in_thread(writing.is_set)
-        asked = asyncio.ensure_future(worker.ask(SESSION, QUESTION))
+        marked = asyncio.ensure_future(inbox.mark_taken())
         await run_ready()
         asking.set()
-        await asked
+        await marked
         await person.send("s1", submit("3"))
         item, take = await asyncio.wait_for(coming, PATIENCE)
         take()
@@ -179,7 +181,8 @@ async def test_commands_come_once_while_a_question_is_asked(
 
 async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> None:
     worker, ann, bob = store.mailbox(), store.mailbox(), store.mailbox()
-    async with worker.received(SESSION) as items:
+    inbox = Inbox(worker, SESSION)
+    async with aclosing(inbox.received()) as items:
         await worker.ask(SESSION, QUESTION)
         (asked,) = await ann.questions("s1")
         assert (asked.session, asked.request) == ("s1", "r1")
@@ -205,6 +208,7 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
         # Whoever asks nothing gets no answer.
         assert await ann.answer("s1", Answer(request="r2")) == Answered(accepted=False, by="", at=None)
         # An answer that did not fit is asked for again, and comes again.
+        await inbox.mark_taken()
         await worker.ask(SESSION, QUESTION)
         assert (await ann.answer("s1", Answer(request="r1", action="decline"))).accepted
         assert await next_of(items) == Answer(request="r1", action="decline")
@@ -218,7 +222,7 @@ async def test_what_was_sent_before_is_received_once_and_in_order(store: Store) 
     await person.answer("s1", Answer(request="r1", allow=True, values={"a": 1}))
     for command in (submit(" One\0 more? "), Command(kind="interrupt", body="ignored"), submit("Two")):
         await person.send("s1", command)
-    async with worker.received(SESSION) as items:
+    async with receiving(worker) as items:
         assert [await next_of(items) for _ in range(4)] == [
             Answer(request="r1", allow=True, values={"a": 1}), submit(clean("One\0 more?")), INTERRUPT, submit("Two"),
         ]  # fmt: skip
@@ -238,7 +242,7 @@ async def test_a_withdrawn_question_and_one_of_a_lost_worker_wait_no_longer(stor
         # In a folder its lock keeps the other program away.
         with pytest.raises(TeamError, match="continues this session"):
             await worker.ask(SESSION, Question(session="s1", request="r2", event="{}"))
-    async with other.received(second) as items:
+    async with receiving(other, second) as items:
         await person.send("s1", INTERRUPT)
         assert await next_of(items) == INTERRUPT
         assert await person.questions() == []
@@ -264,7 +268,7 @@ async def test_a_question_waits_again_behind_an_answer_that_cannot_be_read(store
     worker, person = store.mailbox(), store.mailbox()
     await worker.ask(SESSION, QUESTION)
     await asyncio.to_thread(store.forge, '{"request": 5}')
-    async with worker.received(SESSION) as items:
+    async with receiving(worker) as items:
         waiting = asyncio.create_task(next_of(items))
         await until_in_thread(lambda: asyncio.run(person.questions()))
         assert (await person.answer("s1", YES)).accepted
@@ -278,11 +282,12 @@ async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_pa
     await LocalMailbox(other).ask(SESSION, QUESTION)
     assert (await LocalMailbox(other).answer("s1", YES)).accepted
     await LocalMailbox(other).send("s1", submit("Forged"))
-    async with worker.received(SESSION) as items:
+    async with receiving(worker) as items:
         await worker.ask(SESSION, QUESTION)
         here, there = (folder / LETTERS / "letters.json" for folder in (tmp_path, other))
-        forged = json.loads(here.read_text()) | {"answers": json.loads(there.read_text())["answers"]}
-        for text in (there.read_text(), json.dumps(forged), '{"commands": 7', ""):
+        stored, other_one = (json.loads(each.read_text()) for each in (here, there))
+        forged = stored | {"all": stored["all"] + [each for each in other_one["all"] if not each[4]]}
+        for text in (there.read_text(), json.dumps(forged), '{"all": 7', ""):
             here.write_text(text)
             assert await person.questions() == []
         await person.send("s1", submit("Own"))
@@ -407,7 +412,7 @@ async def test_a_question_that_is_asked_again_keeps_its_unread_answer(team_datab
     assert (await mailbox.answer("s1", YES)).accepted
     # As when it is not known whether it was asked.
     await mailbox.ask(SESSION, QUESTION)
-    async with mailbox.received(SESSION) as items:
+    async with receiving(mailbox) as items:
         assert await next_of(items) == YES
     await mailbox.ask(SESSION, QUESTION)
     assert [each.request for each in await mailbox.questions()] == ["r1"]
@@ -420,7 +425,7 @@ async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_atte
     worker, person, other = (mailbox_of(team_database) for _ in range(3))
     read = "this sends data out; since {} the agent has read text from a website"
     asked = replace(ASKED, reason=read.format("23:59 on 28 November"))
-    async with worker.received(SESSION) as items:
+    async with receiving(worker) as items:
         await worker.ask(SESSION, make_question(SESSION, asked))
         assert (await person.answer("s1", YES)).accepted
         # It ends before it has the answer, which was read.
@@ -436,7 +441,7 @@ async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_atte
         acts_here=True,
         once_only=True,
     )
-    async with other.received(second) as items:
+    async with receiving(other, second) as items:
         await other.ask(second, make_question(second, replace(known, request_id="r3", input={"to": "Bob"})))
         await other.ask(second, make_question(second, known))
         assert await next_of(items) == replace(YES, request="r2")
@@ -449,7 +454,7 @@ async def test_one_connection_receives_for_all_sessions(team_database: Database)
         add_session(team_database, session)
     mailbox, person = mailbox_of(team_database), mailbox_of(team_database)
     async with AsyncExitStack() as stack:
-        received = [await stack.enter_async_context(mailbox.received(session)) for session in sessions]
+        received = [await stack.enter_async_context(receiving(mailbox, session)) for session in sessions]
         for session, items in zip(sessions, received, strict=True):
             await person.send(session.id, submit(session.id))
             assert await next_of(items) == submit(session.id)
@@ -487,7 +492,7 @@ async def test_a_member_of_the_owners_role_works_as_it(cluster: Cluster, team_da
         team_database.execute(f"ALTER TABLE ua_tui.{table} OWNER TO {owners}")
     address = Address.parse(cluster.url(team_database.name, name))
     worker, person = PostgresMailbox(address), mailbox_of(team_database)
-    async with worker.received(SESSION) as items:
+    async with receiving(worker) as items:
         await worker.ask(SESSION, QUESTION)
         await person.answer("s1", YES)
         assert await next_of(items) == YES

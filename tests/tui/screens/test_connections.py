@@ -19,7 +19,7 @@ from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
 from ua_tui.core.doctor.child import DoctorFailed
-from ua_tui.core.doctor.findings import Check, Status
+from ua_tui.core.doctor.findings import Check, OnCheck, Status
 from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.tracer import Trace
@@ -76,11 +76,11 @@ class Doctor:
         self.asked: list[Settings] = []
         self.ended = False
 
-    async def __call__(self, settings: Settings) -> AsyncIterator[Check]:
+    async def __call__(self, settings: Settings, on_check: OnCheck) -> None:
         self.asked.append(settings)
         try:
             for check in self.checks:
-                yield check
+                on_check(check)
                 await self.go.wait()
             if self.fails:
                 raise DoctorFailed(self.fails)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.team.stores import SESSION
+from tests.core.team.stores import SESSION, receiving
 from tests.tui.fixture_types import Patch
 from tests.waiting import until, until_in_thread
 from ua_tui.core.errors import FormError, TeamError
@@ -125,7 +125,7 @@ async def test_an_answer_that_comes_while_the_session_ends_is_not_taken(desk: De
         desk.relay.is_leaving = True
         await desk.person.answer("s1", Answer(request="r1", allow=True))
         await desk.waiting()
-    async with desk.worker.received(SESSION) as items:
+    async with receiving(desk.worker) as items:
         item, _ = await anext(items)
     assert item == Answer(request="r1", allow=True)
     assert desk.session.told == []

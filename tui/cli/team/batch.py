@@ -221,7 +221,7 @@ def read_limit(text: str) -> float:
 
 def _with_limits(
     args: argparse.Namespace, settings: Settings | None, jobs: Sequence[Job], reporter: Reporter
-) -> tuple[list[Job], float | None]:
+) -> tuple[Sequence[Job], float | None]:
     """The jobs with their spending limits, and that of all; with a model without a price there is none by default.
 
     `settings` are those of the sessions; None if the workers of a team have them.
@@ -229,16 +229,8 @@ def _with_limits(
     Raises:
         SettingsError: a limit was set, and the price of a model is unknown.
     """
-    models: dict[str, None] = {}
-    for job in jobs:
-        for name in ("model", "simple_model", "fallback_model"):
-            own = None if settings is None or job.settings.get("demo") else getattr(settings, name)
-            if model := job.settings.get(name) or own:
-                models[model] = None
-    prices = Prices(read_prices(settings.prices if settings is not None else ()))
-    unpriced = next((model for model in models if not prices.is_known(model)), None)
     each, most = args.max_cost_each, args.max_cost_all
-    if unpriced is not None and settings is not None:
+    if settings is not None and (unpriced := _unpriced_model(settings, jobs)) is not None:
         limits = [each, most, settings.max_cost_usd, *(job.settings.get("max_cost_usd") for job in jobs)]
         if any(limit not in (None, math.inf) for limit in limits):
             raise unpriced_error(unpriced)
@@ -248,13 +240,19 @@ def _with_limits(
         each = most = math.inf
     each, most = MOST_EACH if each is None else each, MOST_ALL if most is None else most
     if each != math.inf:
-        jobs = [
-            job
-            if "max_cost_usd" in job.settings
-            else replace(job, settings={**job.settings, "max_cost_usd": each})
-            for job in jobs
-        ]
-    return list(jobs), None if most == math.inf else most
+        jobs = [replace(job, settings={"max_cost_usd": each, **job.settings}) for job in jobs]
+    return jobs, None if most == math.inf else most
+
+
+def _unpriced_model(settings: Settings, jobs: Sequence[Job]) -> str | None:
+    """A model of the jobs whose price is unknown."""
+    prices = Prices(read_prices(settings.prices))
+    models = dict.fromkeys(
+        job.settings.get(name) or ("" if job.settings.get("demo") else getattr(settings, name))
+        for job in jobs
+        for name in ("model", "simple_model", "fallback_model")
+    )
+    return next((model for model in models if model and not prices.is_known(model)), None)
 
 
 def _read(args: argparse.Namespace, owner: str | None = None, run: tuple[str, int] = ("", 1)) -> list[Job]:

@@ -164,7 +164,7 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         version = await read_version(db)
         check_version(version, address)
         work = await read_work(db)
-        server = shown_version(db.info.server_version)
+        server = shown_version(db.info)
     if as_json:
         facts = {"database": address.shown, "server": server, "tables": version}
         print_json({**facts, **asdict(work), "alive": work.alive})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tomllib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import WEB_READER
 from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.doctor.findings import Check, OnCheck, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import McpServer
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 ROOMY = NARROW[1][0]
 
-Examine = Callable[[Settings], AsyncIterator[Check]]
+Examine = Callable[[Settings, OnCheck], Awaitable[None]]
 ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
 _LONGEST_ERROR = 2_000
 
@@ -325,10 +325,12 @@ class ConnectionsScreen(ServersScreen[McpServer]):
     async def _test(self) -> None:
         from ua_tui.core.doctor.child import run_checks_in_child
 
+        def add(check: Check) -> None:
+            self._checks.append(check)
+            self._show_checks()
+
         try:
-            async for check in (self._examine or run_checks_in_child)(self._settings):
-                self._checks.append(check)
-                self._show_checks()
+            await (self._examine or run_checks_in_child)(self._settings, add)
         except UniversalAgentError as error:
             self._failure = error.advice.sentence
         self._testing = False

@@ -6,11 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
 import msgspec
-from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
@@ -32,10 +30,11 @@ from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.format import middle_cut, moment, tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
@@ -91,29 +90,28 @@ class FleetScreen(Modal[None]):
         self._source = source
         self._follow = follow
         self._now = now
-        self._fleet: Fleet | None = None
-        self._asks: set[str] = set()
+        self._fleet = Fleet(is_reading=True)
         self._expanded = False
         self._query = ""
         self._batch: FleetBatch | None = None
         self._owner = ""
         self._shown: Kind = "sessions"
         self._list = FleetList(now=now, id="fleet-list")
+        self._line = Input(id="fleet-line", compact=True, placeholder="state, title, batch, machine, owner")
 
     def compose(self) -> ComposeResult:
         """Create the title, how far the work is, the notice, the list, the details, an input line, and the keys."""
         yield TitleLine()
         yield Static(id="fleet-progress")
-        yield Static(id="fleet-notice")
+        yield Words(id="fleet-notice")
         yield self._list
         yield Static(id="fleet-detail")
-        yield Input(id="fleet-line", compact=True, placeholder="state, title, batch, machine, owner")
+        yield self._line
         yield KeyLine(gap=1)
 
     def on_mount(self) -> None:
         """Begin to follow the sessions."""
-        for hidden in ("#fleet-line", "#fleet-notice", "#fleet-progress"):
-            self.query_one(hidden).display = False
+        self._line.display = False
         self._show_list("sessions")
         self.set_interval(1.0, self._tick)
         start_job(self, self._watch, "fleet")
@@ -124,17 +122,16 @@ class FleetScreen(Modal[None]):
 
     def show_fleet(self, fleet: Fleet) -> None:
         """Show the fleet as it is now; who began to need a person is announced, but not what was so from the start."""
-        asks = {row.id: row for row in fleet.rows if row.state == "needs_you"}
-        if self._fleet is not None and not self._fleet.is_reading:
-            for id_ in asks.keys() - self._asks:
-                self.post_message(self.Asked(asks[id_]))
-        self._asks = set(asks)
+        asked = {row.id for row in self._fleet.rows if row.state == "needs_you"}
+        for row in () if self._fleet.is_reading else fleet.rows:
+            if row.state == "needs_you" and row.id not in asked:
+                self.post_message(self.Asked(row))
         self._fleet = fleet
         self._show()
 
     def _tick(self) -> None:
         """Let the times of what runs and waits go on."""
-        if self.is_current and self._fleet is not None and any(not row.is_over for row in self._fleet.rows):
+        if self.is_current and any(not row.is_over for row in self._fleet.rows):
             self._list.redraw()
             self._show_title()
 
@@ -142,13 +139,12 @@ class FleetScreen(Modal[None]):
         self._shown = kind
         self._list.focus()
         self._show()
-        self.query_one(KeyLine).show_keys(*self._keys())
 
     @property
     def _part(self) -> Fleet:
         """The fleet as far as its batch and its owner are chosen."""
         batch = self._batch.id if self._batch is not None else ""
-        return (self._fleet or Fleet()).only(batch=batch, owner=self._owner)
+        return self._fleet.only(batch=batch, owner=self._owner)
 
     def _keys(self) -> Iterator[tuple[str, str, str]]:
         """The keys of the list that is shown; without rows only those that do something."""
@@ -175,16 +171,12 @@ class FleetScreen(Modal[None]):
     # -- what is shown ------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        fleet, part, had_keys = self._fleet, self._part, [*self._keys()]
+        part = self._part
         others: Sequence[AnyRow] = part.batches if self._shown == "batches" else part.workers
         rows = self._rows(part) if self._shown == "sessions" else filter(self._matches, others)
         self._list.show_kind(self._shown, tuple(rows))
-        if (keys := [*self._keys()]) != had_keys:
-            self.query_one(KeyLine).show_keys(*keys)
-        notice = fleet.notice if fleet is not None else ""
-        line = self.query_one("#fleet-notice", Static)
-        line.update(Content(clean_line(notice, 400)))
-        line.display = bool(notice)
+        self.query_one(KeyLine).show_keys(*self._keys())
+        self.query_one("#fleet-notice", Words).show(clean_line(self._fleet.notice, 400))
         self._show_title()
 
     def _rows(self, fleet: Fleet) -> Iterator[FleetRow]:
@@ -234,16 +226,15 @@ class FleetScreen(Modal[None]):
             ]
             shown = tail_cut(clean_line(" ".join(filter(None, filters)), 200), 24)
             facts.append(f"filter: {shown} · {leave} clears")
-        if self._fleet is None or part.is_reading:
+        if part.is_reading:
             facts.append("reading")
-        if self._fleet is not None:
-            progress = part.progress(self._now())
-            listed = Counter(row.state for row in part.rows if not (progress.of_batches and row.is_over))
-            counts = {**listed, "waiting": progress.waiting, "held": progress.held}
-            facts += [f"{len(self._list.marked):,} marked"] if self._list.marked else []
-            facts += describe_counts(counts)
-            facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []
-            self._show_progress(part, progress)
+        progress = part.progress(self._now())
+        listed = Counter(row.state for row in part.rows if not (progress.of_batches and row.is_over))
+        counts = {**listed, "waiting": progress.waiting, "held": progress.held}
+        facts += [f"{len(self._list.marked):,} marked"] if self._list.marked else []
+        facts += describe_counts(counts)
+        facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []
+        self._show_progress(part, progress)
         address = self._source.address
         place = str(self._source.index.sessions) if address is None else str(address)
         name = "Fleet" if self._shown == "sessions" else f"Fleet · {self._shown}"
@@ -260,11 +251,8 @@ class FleetScreen(Modal[None]):
         )
         facts = [
             f"{progress.done:,} of {progress.total:,} finished",
-            f"{progress.failed:,} failed" if progress.failed else "",
-            f"{progress.cancelled:,} cancelled" if progress.cancelled else "",
-            f"oldest waits {live_duration(max(0.0, self._now() - progress.oldest))}"
-            if progress.oldest
-            else "",
+            *describe_counts({"failed": progress.failed, "cancelled": progress.cancelled}),
+            f"oldest waits {live_duration(max(0.0, now - progress.oldest))}" if progress.oldest else "",
             f"{progress.per_minute:.1f}/min" if progress.per_minute is not None else "",
             f"~{live_duration(left)} left" if left is not None else "",
             "no worker is alive" if lacks_workers else "",
@@ -282,8 +270,7 @@ class FleetScreen(Modal[None]):
         match row:
             case None:
                 empty = "Nothing found." if self._query else f"No {self._shown} yet."
-                is_reading = self._fleet is None or self._fleet.is_reading
-                lines = ["" if is_reading else empty]
+                lines = ["" if self._fleet.is_reading else empty]
             case FleetBatch():
                 lines = self._describe_batch(row)
             case FleetWorker():
@@ -301,14 +288,16 @@ class FleetScreen(Modal[None]):
         about = [row.title, row.batch_name, row.name, row.where, row.owner, "private" if row.private else ""]
         if row.started is not None:
             word = "submitted" if row.state == "waiting" else "started"
-            about.append(f"{word} {self._moment(row.started)}")
+            about.append(f"{word} {moment(row.started)}")
         about += ["demo" if row.demo else "", f"job {clean_line(row.job, 8)}" if row.job else ""]
         return [row.activity or WORDS[row.state], " · ".join(filter(None, about))]
 
     def _describe_batch(self, row: FleetBatch) -> list[str]:
-        about = [row.name, row.owner, f"submitted {self._moment(row.submitted)}"]
-        about.append(f"limit {money(row.max_cost_usd)}" if row.max_cost_usd is not None else "")
-        about += [
+        about = [
+            row.name,
+            row.owner,
+            f"submitted {moment(row.submitted)}",
+            f"limit {money(row.max_cost_usd)}" if row.max_cost_usd is not None else "",
             "paused" if row.paused else "",
             "private" if row.private else "",
             f"batch {row.id[:8]}" if row.owner else "this machine",
@@ -318,9 +307,6 @@ class FleetScreen(Modal[None]):
             counts += " · results in "
             counts += middle_cut(row.results, self.size.width - 2 - len(counts))
         return [counts, " · ".join(filter(None, about))]
-
-    def _moment(self, seconds: float) -> str:
-        return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
     # -- keys ---------------------------------------------------------------------------------------
 
@@ -376,9 +362,7 @@ class FleetScreen(Modal[None]):
         rows = rows or ([listed.chosen] if listed.chosen is not None else [])
         if operation == "pause" and rows and all(listed.state_of(each) == "held" for each in rows):
             operation = "resume"
-        paused = (
-            {each.id for each in self._fleet.batches if each.paused} if self._fleet is not None else set()
-        )
+        paused = {each.id for each in self._fleet.batches if each.paused}
         if operation == "resume" and any(getattr(each, "batch", "") in paused for each in rows):
             key = keys_of(self.app).shown("fleet.batches")
             self.warn(f"The batch is paused, not the job: resume it in the list of batches ({key}).")
@@ -421,30 +405,28 @@ class FleetScreen(Modal[None]):
 
     def action_search(self) -> None:
         """Filter the list."""
-        line = self.query_one("#fleet-line", Input)
-        line.value = self._query
-        line.display = True
+        self._line.value = self._query
+        self._line.display = True
         # At once: letters typed next would be keys of the list.
-        self.set_focus(line)
+        self.set_focus(self._line)
 
-    @on(Input.Changed, "#fleet-line")
-    def _filter_typed(self, event: Input.Changed) -> None:
-        if event.input.display and event.value.strip() != self._query:
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter the list by what is typed."""
+        if self._line.display and event.value.strip() != self._query:
             self._query = event.value.strip()
             self._show()
 
-    @on(Input.Submitted, "#fleet-line")
-    def _submit_line(self, event: Input.Submitted) -> None:
-        event.stop()
+    def on_input_submitted(self) -> None:
+        """Close the line; the filter stays."""
         self._close_line()
 
     def _close_line(self) -> None:
-        self.query_one("#fleet-line", Input).display = False
+        self._line.display = False
         self.set_focus(self._list)
 
     def action_leave(self) -> None:
         """Close the line, the marks and the filter, then the other lists, then the screen."""
-        if self.query_one("#fleet-line", Input).display or self._query or self._owner or self._list.marked:
+        if self._line.display or self._query or self._owner or self._list.marked:
             self._query = self._owner = ""
             self._list.marked.clear()
             self._close_line()
