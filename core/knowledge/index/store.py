@@ -11,7 +11,7 @@ import time
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -85,12 +85,12 @@ class KnowledgeStore(ABC):
 
     # -- what differs between databases, for the search
 
+    @abstractmethod
     def reading(self) -> AbstractContextManager[Sequence[str] | None]:
         """Have all calls in the block see the same rows, where that is possible.
 
         Gives notices about the knowledge base, such as that it is somebody else's; None if there is none yet.
         """
-        return nullcontext(())
 
     @abstractmethod
     def execute(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -216,20 +216,18 @@ class PostgresStore(KnowledgeStore):
         passages = self.statements["passages"].replace("ANY(%(ids)s)", f"ANY(ARRAY({statement}))")
         milliseconds = str(max(round(deadline.seconds * 1_000), 1))
 
-        def read(db: Connection) -> list[Found]:
-            with ExitStack() as stack:
-                if deadline.seconds > _LONG_SECONDS:
-                    stack.enter_context(_cancelled_when(deadline.is_over, db))
-                stack.enter_context(db.transaction())
-                stack.enter_context(db.pipeline())
-                db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
-                cursor = _run(db, passages, values)
-            columns = [column.name for column in cursor.description or ()]
-            return [Found(**row) for row in self.as_records(columns, cursor.fetchall())]
-
         with self.using() as db:
+            is_long = deadline.seconds > _LONG_SECONDS
             try:
-                return read(db)
+                with (
+                    _cancelled_when(deadline.is_over, db) if is_long else nullcontext(),
+                    db.transaction(),
+                    db.pipeline(),
+                ):
+                    db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
+                    cursor = _run(db, passages, values)
+                columns = [column.name for column in cursor.description or ()]
+                return [Found(**row) for row in self.as_records(columns, cursor.fetchall())]
             except psycopg.errors.QueryCanceled:
                 return None
             finally:

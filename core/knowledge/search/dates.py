@@ -74,12 +74,9 @@ def _range(text: str, now: datetime) -> tuple[datetime, datetime | None] | None:
     """The beginning of a time, and that of what follows it unless it lasts until now."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     unit, back = _units().get(text, ("", 0))
-    if unit == "day":
-        first = today - timedelta(days=back)
-        return first, first + timedelta(days=1)
-    if unit == "week":
-        first = today - timedelta(days=today.weekday() + 7 * back)
-        return first, first + timedelta(days=7)
+    if length := {"day": 1, "week": 7}.get(unit):
+        first = today - timedelta(days=(today.weekday() if unit == "week" else 0) + length * back)
+        return first, first + timedelta(days=length)
     if unit:
         first = today.replace(day=1) if unit == "month" else today.replace(month=1, day=1)
         length = 1 if unit == "month" else 12

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -66,13 +67,15 @@ def rank(found: Sequence[Found], matches: Matches, total: int, now: float) -> li
 
 def fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found]:
     """Join two lists by their places: the score becomes the sum of the reciprocals of both."""
-    every = {each.chunk: replace(each, score=0.0) for each in (*by_words, *by_meaning)}
+    scores: defaultdict[int, float] = defaultdict(float)
+    for found in (by_words, by_meaning):
+        for place, each in enumerate(found):
+            scores[each.chunk] += 1 / (_SMOOTHING + place)
     # What is known of the words is only in the first list.
-    every |= {each.chunk: replace(each, score=0.0) for each in by_words}
-    for places in (by_words, by_meaning):
-        for place, chunk in enumerate(each.chunk for each in places):
-            every[chunk] = replace(every[chunk], score=every[chunk].score + 1 / (_SMOOTHING + place))
-    return sorted(every.values(), key=lambda each: -each.score)
+    every = {each.chunk: each for each in (*by_words, *by_meaning, *by_words)}
+    return [
+        replace(every[chunk], score=scores[chunk]) for chunk in sorted(every, key=lambda each: -scores[each])
+    ]
 
 
 class _Folding(dict[int, str]):
