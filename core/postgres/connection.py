@@ -43,8 +43,6 @@ CHANNEL = "ua_tui"
 """The channel on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID` and `job ID`, with
 the id of a session or a job, and `queue` when a job can be claimed."""
 Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
-_OF_ENVIRONMENT = {"connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME"}
-"""Parameters for which a variable of libpq counts more than a default of this program."""
 
 
 def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
@@ -60,17 +58,15 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
         given = conninfo_to_dict(address.url)
     except psycopg.ProgrammingError as error:
         raise explain(error, address) from error
+    # The variables of libpq count more than what is the default here.
     defaults = {
-        "application_name": f"ua-tui/{VERSION}",
-        "connect_timeout": 10,
+        "application_name": os.environ.get("PGAPPNAME") or f"ua-tui/{VERSION}",
+        "connect_timeout": os.environ.get("PGCONNECT_TIMEOUT") or 10,
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
         "tcp_user_timeout": _ANSWER_MS,
     }
-    for name, variable in _OF_ENVIRONMENT.items():
-        if os.environ.get(variable):
-            del defaults[name]
     # The parameter replaces the variable, as nothing may change the search path. In the schema public anybody may be
     # allowed to make functions, which would run with the rights of whoever calls them. What is confirmed here is
     # believed: a server that crashes must have it, whatever its configuration prefers. A member may lock some tables:
@@ -312,9 +308,9 @@ async def listen(
     work: Callable[[Connection], Awaitable[None]],
     lost: Callable[[Exception], object],
 ) -> None:
-    """Work with a connection that hears what is announced, and again with a new one when it is lost.
+    """Work without end with a connection that hears what is announced, and again with a new one when it is lost.
 
-    It ends when `work` does; `lost` is given the reason of each loss.
+    `lost` is given the reason of each loss.
     """
     seconds = _PAUSE
     while True:
@@ -325,7 +321,6 @@ async def listen(
                 with reporting(address):
                     await db.execute(f"LISTEN {CHANNEL}".encode())
                     await work(db)
-                return
             finally:
                 await db.close()
         except (UniversalAgentError, OSError, TimeoutError) as error:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.bus import Bus
-from ua_tui.core.errors import SettingsError, TeamError, UniversalAgentError, WorkspaceError
+from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.types import ErrorRaised
 from ua_tui.core.postgres.address import Address
@@ -95,10 +95,7 @@ async def open_replica(
     """
     with needing_extra():
         await asyncio.to_thread(import_module, "psycopg")
-    if address is None:
-        if settings.team is None:
-            raise SettingsError("a session of the team needs the address of its database: set `team`")
-        address = Address.parse(settings.team)
+    address = address or Address.parse(settings.team or "")
     claimed = identity is not None
     if identity is None:
         identity = await asyncio.to_thread(next_identity, workspace)
@@ -369,13 +366,12 @@ class SessionReplica:
             each.set()
 
     def _handle_superseded(self) -> None:
-        if not self.is_superseded:
-            self.is_superseded = True
-            self._stop()
-            self._report("another program continues this session: this one stops, and is no longer copied")
-            if (session := self._session) is not None:
-                stop = session.interrupt() if self._interactive else session.close("superseded")
-                self._stopping = asyncio.create_task(stop, name="team: stop")
+        self.is_superseded = True
+        self._stop()
+        self._report("another program continues this session: this one stops, and is no longer copied")
+        if (session := self._session) is not None:
+            stop = session.interrupt() if self._interactive else session.close("superseded")
+            self._stopping = asyncio.create_task(stop, name="team: stop")
 
     async def _register(self, db: Connection) -> None:
         """Make the row of the session, and find out what is stored."""

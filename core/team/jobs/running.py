@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 
@@ -44,9 +43,7 @@ async def run_to_end(run: RunJob, claim: JobClaim, stop: JobStop, report: Report
             outcome = Outcome(state="waiting")
         else:
             log.exception("%s failed", job)
-            is_ours = isinstance(error, UniversalAgentError)
-            reason = str(error) if is_ours else f"{type(error).__name__}: {error}"
-            outcome = Outcome(state="failed", error=reason)
+            outcome = Outcome(state="failed", error=f"{type(error).__name__}: {error}")
     ended = "is handed back" if outcome.state == "waiting" else outcome.state.replace("_", " ")
     cost = "" if outcome.cost_usd is None else f" (${outcome.cost_usd:.2f})"
     reason = f": {clean_line(outcome.error, 300)}" if outcome.error else ""

@@ -67,7 +67,8 @@ def test_parameters_count_more_than_defaults(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PGCONNECT_TIMEOUT", "3")
     monkeypatch.setenv("PGAPPNAME", "desk")
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=8MB")
-    assert not {"connect_timeout", "application_name"} & parameters_of(address).keys()
+    found = parameters_of(address)
+    assert (found["connect_timeout"], found["application_name"]) == ("3", "desk")
     plain = parameters_of(Address.parse("postgresql://db/desk"))
     assert plain["options"] == f"{durable} -c work_mem=8MB -c search_path=ua_tui"
 
