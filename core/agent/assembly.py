@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import uuid4
@@ -30,7 +31,7 @@ from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.elicitation import ElicitationGate
-from ua_tui.core.agent.mcp.error_messages import ServerLogs
+from ua_tui.core.agent.mcp.error_messages import cause_of
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.result_files import ResultStore
@@ -149,8 +150,7 @@ class AgentAssembly:
         self.taint.own_tools = parts.extra_allow
         self.taint.on_start = lambda what: publish(UntrustedTextRead(what=what))
         self.rules = RuleSet(rules_of(settings, parts.extra_allow), parts.rule_store, Path.cwd())
-        logs = ServerLogs(self._private.path / CACHE)
-        self._states = ServerStates(parts.redactor, logs.cause_of, publish)
+        self._states = ServerStates(parts.redactor, partial(cause_of, self._private.path / CACHE), publish)
         self._own_servers = OwnServers(
             parts.user_servers,
             self._states.is_read_only,

@@ -37,6 +37,7 @@ from ua_tui.core.net.bodies import (
 )
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
+from ua_tui.core.net.urls import DEFAULT_PORTS
 from ua_tui.core.text import clean_line, is_unsafe
 
 logger = logging.getLogger(__name__)
@@ -138,7 +139,6 @@ USER_AGENT = "ua-tui/0.1"
 MAX_REDIRECTS = 5
 RETRY_AFTER_CAP = 8.0
 _RECOGNISED_FROM = 1024
-_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _RETRIED = {429, 502, 503, 504}
 
@@ -237,27 +237,22 @@ class Fetcher:
         self._max_bytes = max_bytes
         self._max_decoded = max_decoded
         self._timeout = timeout
-        self._concurrency = concurrency
         self._per_host = per_host
         self._robots = RobotsCache(user_agent) if robots else None
         self._user_agent = user_agent
-        self._resolve = resolve
         self.report: Report = lambda _method, _address: nullcontext(lambda _status: None)
-        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._transport = guarded_transport(
+            GuardedBackend(self._allow, self._routes, resolve),
+            httpx.Limits(max_connections=concurrency, keepalive_expiry=5.0),
+        )
         self._everywhere = asyncio.Semaphore(concurrency)
         self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
 
     async def __aenter__(self) -> Fetcher:
-        self._transport = guarded_transport(
-            GuardedBackend(self._allow, self._routes, self._resolve),
-            httpx.Limits(max_connections=self._concurrency, keepalive_expiry=5.0),
-        )
         return self
 
     async def __aexit__(self, *_raised: object) -> None:
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            await transport.aclose()
+        await self._transport.aclose()
 
     async def get(self, url: str) -> Page:
         """Fetch a page, following at most five redirects.
@@ -334,8 +329,6 @@ class Fetcher:
             ) from error
 
     async def _send(self, target: _Target, size: int | None, set_status: Callable[[int], None]) -> _Answer:
-        if self._transport is None:
-            raise RuntimeError("a Fetcher is used inside 'async with'")
         request = httpx.Request(
             "GET",
             target.wire,
@@ -422,14 +415,14 @@ class Fetcher:
             host = parsed.host.rstrip(".").lower()
         except (httpx.InvalidURL, ValueError) as error:
             raise FetchRefused(f"it is not a well-formed URL ({error}); check the address") from error
-        if parsed.scheme not in _PORTS:
+        if parsed.scheme not in DEFAULT_PORTS:
             raise FetchRefused("only http and https URLs are fetched; check the address")
         if not host:
             raise FetchRefused("it names no host; check the address")
         if parsed.userinfo:
             raise FetchRefused("it has a user name or password; remove it")
-        port = _PORTS[parsed.scheme] if parsed.port is None else parsed.port
-        if port not in _PORTS.values() and (host, port) not in self._allow:
+        port = DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
+        if port not in DEFAULT_PORTS.values() and (host, port) not in self._allow:
             raise FetchRefused(f"only the ports 80 and 443 are used, not {port}; check the address")
         routed = self._routes.place_of(host) is not None
         return _Target(parsed, parsed.copy_with(scheme="http", port=None) if routed else parsed)

@@ -84,8 +84,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             raise ConnectionFailed(
                 f"the host {name} is unknown ({error}); check the address", code="unreachable"
             ) from error
-        if not addresses:
-            raise ConnectionFailed(f"the host {name} has no address; check the name", code="unreachable")
         if (host.rstrip(".").lower(), port) not in self._allow:
             for address in addresses:
                 if not is_public(address):

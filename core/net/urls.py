@@ -6,7 +6,8 @@ from collections.abc import Mapping, MutableMapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
+"""The ports of addresses that name none."""
 
 
 @lru_cache(maxsize=1_000)
@@ -23,7 +24,7 @@ def canonical_url(url: str) -> str:
         return stripped
     scheme = parts.scheme.lower()
     host = f"[{name}]" if ":" in name else name
-    authority = host if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
+    authority = host if port in (None, DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
     if "@" in parts.netloc:
         authority = f"{parts.netloc.rpartition('@')[0]}@{authority}"
     query = f"?{parts.query}" if parts.query else ""

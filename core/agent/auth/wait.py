@@ -130,10 +130,7 @@ def find_auth_link(text: str, *, from_connections: bool = False) -> AuthRequired
 
 
 def _in_json(text: str) -> AuthRequired | None:
-    start = text.find("{")
-    if start < 0:
-        return None
-    for name, item in _objects(from_json(text[start:]), "", 0):
+    for name, item in _objects(from_json(text[text.find("{") :]), "", 0):
         url = item.get("redirect_url")
         if isinstance(url, str) and url.startswith("https://") and item.get("status") != "active":
             toolkit = text_in(item.get("toolkit") or name)

@@ -43,8 +43,8 @@ _EXAMPLES = {
 _KINDS = {"object": "an object", "array": "a list without choices", "null": "nothing"}
 
 
-def read_form(schema: object, order: object = None) -> list[FormField]:
-    """Read the fields of a form from its JSON Schema, in the given order of their names.
+def read_form(schema: object) -> list[FormField]:
+    """Read the fields of a form from its JSON Schema, in their order.
 
     Raises:
         FormError: it is not a flat schema of texts, numbers, booleans and choices, or it is too large.
@@ -55,8 +55,7 @@ def read_form(schema: object, order: object = None) -> list[FormField]:
     if len(properties) > MOST_PARTS:
         raise FormError(f"its form has {len(properties)} fields, but {MOST_PARTS} is the limit")
     needed = set(map(str, list_in(schema, "required")))
-    named = [name for name in list_in(order) if name in properties]
-    return [_field(name, properties[name], name in needed) for name in dict.fromkeys([*named, *properties])]
+    return [_field(name, each, name in needed) for name, each in properties.items()]
 
 
 def _field(name: str, schema: object, required: bool) -> FormField:
@@ -263,11 +262,6 @@ class _Answer(msgspec.Struct, frozen=True):
     values: dict[str, Value] = {}
 
 
-class _Waiting(msgspec.Struct, eq=False):
-    fields: Sequence[FormField]
-    future: asyncio.Future[_Answer]
-
-
 class ElicitationGate(msgspec.Struct, eq=False):
     """Asks a person for a server, waits without a time limit, and answers exactly once.
 
@@ -283,7 +277,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
     publish: Publish
     interactive: bool
     redactor: Redactor
-    _waiting: dict[str, _Waiting] = {}
+    _waiting: dict[str, tuple[Sequence[FormField], asyncio.Future[_Answer]]] = {}
 
     @property
     def is_waiting(self) -> bool:
@@ -331,30 +325,29 @@ class ElicitationGate(msgspec.Struct, eq=False):
         Raises:
             FormError: a value does not fit its field; the request still waits.
         """
-        waiting = self._waiting.get(request_id)
-        if waiting is None or waiting.future.done():
+        fields, future = self._waiting.get(request_id, ((), None))
+        if future is None or future.done():
             return False
-        given = checked_form(waiting.fields, values or {}) if action == "accept" else {}
+        given = checked_form(fields, values or {}) if action == "accept" else {}
         by: _By = "headless" if unattended else "person"
-        waiting.future.set_result(_Answer(action, by, _NOBODY if unattended else "", given))
+        future.set_result(_Answer(action, by, _NOBODY if unattended else "", given))
         return True
 
     def cancel_all(self, reason: str) -> None:
         """Cancel every waiting request."""
-        for waiting in self._waiting.values():
-            if not waiting.future.done():
-                waiting.future.set_result(_Answer("cancel", "interrupted", reason))
+        for _, future in self._waiting.values():
+            if not future.done():
+                future.set_result(_Answer("cancel", "interrupted", reason))
 
     async def _put(self, asked: ElicitationAsked) -> _Answer:
         """Publish a request, and wait for its answer, which a subscriber may give at once."""
-        waiting = _Waiting(asked.fields, asyncio.get_running_loop().create_future())
-        self._waiting[asked.request_id] = waiting
+        future: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        self._waiting[asked.request_id] = asked.fields, future
         self.publish(asked)
         try:
-            return await waiting.future
+            return await future
         except asyncio.CancelledError:
-            stopped = waiting.future.done() and not waiting.future.cancelled()
-            given = waiting.future.result() if stopped else None
+            given = future.result() if future.done() and not future.cancelled() else None
             withdrawn = _Answer("cancel", "withdrawn", "it stopped waiting")
             self._answered(asked, given if given is not None and given.by != "person" else withdrawn)
             raise
@@ -367,7 +360,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
             url = text_in(request, "url")
             return [], "" if 0 < len(url) <= LONGEST_TEXT else "it gave no address that can be shown"
         try:
-            fields = read_form(request.get("requested_schema"), request.get("property_order"))
+            fields = read_form(request.get("requested_schema"))
         except FormError as error:
             return [], str(error)
         # The name of a field and the values of its options are sent back to the server as they are.

@@ -10,8 +10,6 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.errors import advise, recognise
 from ua_tui.core.json_values import text_in
@@ -92,49 +90,46 @@ _OUTPUT = "Server stderr: "
 _ERROR_LINE = r"(?im)^[\w.]*(?:error|exception|fatal|panic)\b.*"
 
 
-class ServerLogs(msgspec.Struct, eq=False):
-    """Reads the logs in the cache of the command line; where a system keeps them elsewhere, nothing is found."""
+def cause_of(cache: Path, server: str, error: str) -> str | None:
+    """The error of the last call or connection of a server, with what its log says of it; None if that is to come.
 
-    cache: Path
+    The logs are in the cache of the command line; where a system keeps them elsewhere, nothing is found.
 
-    def cause_of(self, server: str, error: str) -> str | None:
-        """The error of the last call or connection of a server, with what the log says of it; None if that is to come.
-
-        The log says why the command line itself closed the connection, the status of an HTTP answer, or what a program
-        wrote before it ended.
-        """
-        if not error.startswith(_UNEXPLAINED):
-            return error
-        folder = "mcp-logs-" + re.sub(r"[^A-Za-z0-9]", "-", server)
-        try:
-            newest = max(self.cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
-            with newest.open("rb") as file:
-                file.seek(max(0, newest.stat().st_size - PIECE))
-                lines = file.read(PIECE).decode("utf-8", "replace").splitlines()
-        except (OSError, ValueError):
-            return None
-        failed = is_earlier = False
-        for line in reversed(lines):
-            if _CALL in line or (failed and _START in line):
-                break
-            entry = ""
-            with suppress(ValueError):
-                entry = text_in(json.loads(line), "error")
-            if entry.startswith(UNLISTED):
-                return entry
-            if entry.startswith("wrote >") and " to stdout without" in entry:
-                # The next connection may have begun since.
-                return entry
-            is_earlier = is_earlier or _START in line
-            if is_earlier:
-                continue
-            if (found := re.match(_FAILED, entry)) is not None:
-                if found["status"]:
-                    return f"Error POSTing to endpoint (HTTP {found['status']}){found['rest']}"
-                failed = True
-            elif failed and entry.startswith(_OUTPUT):
-                return _OUTPUT + last_words(entry.removeprefix(_OUTPUT))
-        return error if failed else None
+    The log says why the command line itself closed the connection, the status of an HTTP answer, or what a program
+    wrote before it ended.
+    """
+    if not error.startswith(_UNEXPLAINED):
+        return error
+    folder = "mcp-logs-" + re.sub(r"[^A-Za-z0-9]", "-", server)
+    try:
+        newest = max(cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
+        with newest.open("rb") as file:
+            file.seek(max(0, newest.stat().st_size - PIECE))
+            lines = file.read(PIECE).decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):
+        return None
+    failed = is_earlier = False
+    for line in reversed(lines):
+        if _CALL in line or (failed and _START in line):
+            break
+        entry = ""
+        with suppress(ValueError):
+            entry = text_in(json.loads(line), "error")
+        if entry.startswith(UNLISTED):
+            return entry
+        if entry.startswith("wrote >") and " to stdout without" in entry:
+            # The next connection may have begun since.
+            return entry
+        is_earlier = is_earlier or _START in line
+        if is_earlier:
+            continue
+        if (found := re.match(_FAILED, entry)) is not None:
+            if found["status"]:
+                return f"Error POSTing to endpoint (HTTP {found['status']}){found['rest']}"
+            failed = True
+        elif failed and entry.startswith(_OUTPUT):
+            return _OUTPUT + last_words(entry.removeprefix(_OUTPUT))
+    return error if failed else None
 
 
 def last_words(output: str) -> str:

@@ -68,13 +68,16 @@ class ServerReferences(msgspec.Struct, eq=False):
         states: the present states of the servers.
         workspace: the session's folder.
         ask: asks a server, as `ask_server` does.
+
+    Attributes:
+        contents: what the servers offer that were listed already.
     """
 
     connectors: Mapping[str, Connector]
     states: Callable[[], Sequence[McpServer]]
     workspace: Workspace
     ask: Callable[..., Awaitable[Any]] = ask_server
-    _contents: dict[str, Contents] = {}
+    contents: dict[str, Contents] = {}
     _copies: dict[tuple[str, str], tuple[AttachedFile, ...]] = {}
     _expanded: dict[str, Expanded] = {}
     _work: dict[object, asyncio.Task[Any]] = {}
@@ -86,10 +89,6 @@ class ServerReferences(msgspec.Struct, eq=False):
         """The names of the connected servers."""
         states = {each.name: each.status for each in self.states()}
         return tuple(name for name in self.connectors if states.get(name) == "connected")
-
-    def known(self, server: str) -> Contents | None:
-        """What a server offers, if it was listed already."""
-        return self._contents.get(server)
 
     def reference(self, path: str) -> tuple[str, str] | None:
         """The server and the address that a name after an `@` stands for; None if it is that of a file."""
@@ -121,10 +120,10 @@ class ServerReferences(msgspec.Struct, eq=False):
         Raises:
             ConnectionFailed: it is not connected, or does not answer.
         """
-        if (known := self._contents.get(server)) is not None:
+        if (known := self.contents.get(server)) is not None:
             return known
         contents = await self._once(server, lambda: self._ask(server, list_contents))
-        self._contents[server] = contents
+        self.contents[server] = contents
         return contents
 
     async def read(self, server: str, uri: str) -> tuple[AttachedFile, ...]:
@@ -168,7 +167,7 @@ class ServerReferences(msgspec.Struct, eq=False):
             self._changed.set()
             connected = frozenset(each.name for each in event.servers if each.status == "connected")
             for name in connected - self._connected:
-                self._contents.pop(name, None)
+                self.contents.pop(name, None)
             self._connected = connected
 
     async def close(self) -> None:

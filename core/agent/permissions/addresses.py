@@ -24,6 +24,7 @@ import msgspec
 
 from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.agent.permissions.arguments import WORDS, fold
+from ua_tui.core.net.urls import DEFAULT_PORTS
 
 MAILBOX = "mailto:"
 _REST = r"[^\s<>\"'`]*"
@@ -139,7 +140,6 @@ LONGEST = 4_096
 MOST_PARTS = 24
 # No address of usual length is divided.
 _PIECES = rf"(?s).{{1,{PIECE}}}\S{{0,{LONGEST}}}"
-_PORTS = {"http": 80, "https": 443}
 # Begins the spelling of a place that is no web address.
 _AS_IT_IS = "\n"
 _FORBIDDEN = r"[\x00-\x20\x7f-\xa0\\]"
@@ -163,18 +163,14 @@ class KnownAddresses(msgspec.Struct, eq=False):
     def __len__(self) -> int:
         return len(self._known)
 
-    def add(self, address: str) -> None:
-        """Note that an address or another place appeared."""
-        for spelling in _spellings(address.strip()):
-            self._known.pop(spelling, None)
-            self._known[spelling] = None
-        while len(self._known) > self.most:
-            del self._known[next(iter(self._known))]
-
     def update(self, addresses: Iterable[str]) -> None:
-        """Note that several addresses appeared."""
+        """Note that addresses or other places appeared."""
         for address in addresses:
-            self.add(address)
+            for spelling in _spellings(address.strip()):
+                self._known.pop(spelling, None)
+                self._known[spelling] = None
+            while len(self._known) > self.most:
+                del self._known[next(iter(self._known))]
 
     def covers(self, address: str, *, fragment: bool = True) -> bool:
         """Whether an address, or one that begins with it, appeared; `fragment` says whether that part is sent, too."""
@@ -239,12 +235,12 @@ def _split(address: str) -> tuple[str, str, str, str] | None:
     except ValueError:
         return None
     scheme = parts.scheme.lower()
-    if scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
+    if scheme not in DEFAULT_PORTS or not parts.hostname or "@" in parts.netloc:
         return None
     # The spelling of the host is kept: `hostname` is in lower case.
     host = parts.netloc.rpartition(":")[0] if port is not None else parts.netloc.removesuffix(":")
     host = host.removeprefix("www.")
-    if port not in (None, _PORTS[scheme]):
+    if port not in (None, DEFAULT_PORTS[scheme]):
         host = f"{host}:{port}"
     return host, parts.path.removesuffix("/"), parts.query, parts.fragment
 

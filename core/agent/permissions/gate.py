@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -125,13 +124,6 @@ class PermissionReply(msgspec.Struct, frozen=True):
     input: ToolInput | None = None
 
 
-@dataclass
-class _Waiting:
-    event: PermissionAsked
-    input: ToolInput
-    future: asyncio.Future[PermissionReply] = field(repr=False)
-
-
 class PermissionGate(msgspec.Struct, eq=False):
     """Asks a person, waits without a time limit, and answers exactly once.
 
@@ -150,7 +142,7 @@ class PermissionGate(msgspec.Struct, eq=False):
     rules: RuleSet = msgspec.field(default_factory=RuleSet)
     servers: OwnServers = msgspec.field(default_factory=OwnServers)
     _asking_about_servers: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    _waiting: dict[str, _Waiting] = {}
+    _waiting: dict[str, tuple[PermissionAsked, ToolInput, asyncio.Future[PermissionReply]]] = {}
     denied: dict[str, str] = {}
 
     @property
@@ -242,11 +234,11 @@ class PermissionGate(msgspec.Struct, eq=False):
 
     async def _put(self, event: PermissionAsked, tool_input: ToolInput) -> PermissionReply:
         """Publish a question, and wait for its answer, which a subscriber may give at once."""
-        waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
-        self._waiting[event.request_id] = waiting
+        future: asyncio.Future[PermissionReply] = asyncio.get_running_loop().create_future()
+        self._waiting[event.request_id] = event, tool_input, future
         self.publish(event)
         try:
-            return await waiting.future
+            return await future
         except asyncio.CancelledError:
             self._answered(event, PermissionReply(False, "interrupted"))
             raise
@@ -282,8 +274,8 @@ class PermissionGate(msgspec.Struct, eq=False):
             return False
         self.policy.mode = mode
         self.publish(PermissionModeChanged(previous=previous, mode=mode, by=by))
-        for request_id, waiting in list(self._waiting.items()):
-            judgement = self.policy.judge(waiting.event.tool_name, waiting.input)
+        for request_id, (event, given, _) in list(self._waiting.items()):
+            judgement = self.policy.judge(event.tool_name, given)
             if judgement.verdict != "ask":
                 allow = judgement.verdict == "allow"
                 self.answer(request_id, PermissionReply(allow, "mode", judgement.reason))
@@ -331,10 +323,10 @@ class PermissionGate(msgspec.Struct, eq=False):
 
     def answer(self, request_id: str, answer: PermissionReply) -> bool:
         """Answer a waiting call; returns False if no call waits under this id."""
-        waiting = self._waiting.get(request_id)
-        if waiting is None or waiting.future.done():
+        _, _, future = self._waiting.get(request_id, (None, None, None))
+        if future is None or future.done():
             return False
-        waiting.future.set_result(answer)
+        future.set_result(answer)
         return True
 
     def cancel_all(self, reason: str) -> None:

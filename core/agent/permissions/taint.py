@@ -71,6 +71,7 @@ _MOST_READ = 8 << 20
 
 CRAWLER = f"mcp__{TOOLKIT}__crawl_parallel"
 _FILE_READERS: Mapping[str, str] = TOOLS["file_readers"]
+_FILE_WRITERS: Mapping[str, str] = TOOLS["file_writers"]
 _READS_PAGES = PAGE_READERS | {"WebFetch"}
 _ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)
 # The agent's own search lists its results in one line, below which a model sums them up in its own words.
@@ -141,17 +142,8 @@ def opened_by(tool_name: str, tool_input: Arguments) -> list[str]:
     return [url] if isinstance(url, str) and tool_name in _READS_PAGES else []
 
 
-def file_read_by(tool_name: str, tool_input: Arguments) -> str | None:
-    """The path that a call reads the text of; None if it reads no single file."""
-    return _path(_FILE_READERS, tool_name, tool_input)
-
-
-def file_written_by(tool_name: str, tool_input: Arguments) -> str | None:
-    """The path that a call of the agent writes; None if it writes no file."""
-    return _path(TOOLS["file_writers"], tool_name, tool_input)
-
-
-def _path(table: Mapping[str, str], tool_name: str, tool_input: Arguments) -> str | None:
+def _file_of(tool_name: str, tool_input: Arguments, table: Mapping[str, str]) -> str | None:
+    """The path that a call of a tool in the table reads the text of, or writes; None if it is about no single file."""
     path = tool_input.get(table.get(tool_name, ""))
     return path if isinstance(path, str) else None
 
@@ -207,12 +199,6 @@ def _found_before(value: Any) -> list[str]:
                 if isinstance(text := rest.get("text"), str):
                     found += addresses_in_text(text, base=url)
     return found
-
-
-def article_paths(output: str) -> list[str]:
-    """The files in which the crawler saved what it read."""
-    value = from_json(output) if len(output) <= LARGEST_READ else None
-    return [each["path"] for each in objects_in(value, "articles") if isinstance(each.get("path"), str)]
 
 
 def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
@@ -302,11 +288,11 @@ class Taint(msgspec.Struct, eq=False):
         at: datetime | None = None,
     ) -> None:
         """Note that the agent gets the result of a call, or its error; the addresses in it are for `learn`."""
-        path = file_written_by(tool_name, tool_input)
+        path = _file_of(tool_name, tool_input, _FILE_WRITERS)
         if path is not None and not failed and not self.is_set:
             self._own_files.add(self._path(path))
         for source in sources_of(tool_name, tool_input, failed=failed):
-            if source == FILE and self._is_own(file_read_by(tool_name, tool_input)):
+            if source == FILE and self._is_own(_file_of(tool_name, tool_input, _FILE_READERS)):
                 continue
             # A sub-agent that has read nothing reports nothing foreign.
             if source != REPORT or self.is_set:
@@ -333,7 +319,7 @@ class Taint(msgspec.Struct, eq=False):
 
     def note_call(self, tool_name: str, tool_input: Arguments) -> None:
         """Note that the agent calls a tool: a file that it may write has no addresses that count."""
-        if (path := file_written_by(tool_name, tool_input)) is not None:
+        if (path := _file_of(tool_name, tool_input, _FILE_WRITERS)) is not None:
             self._written.add(self._path(path))
 
     def _note(self, source: ForeignSource, at: datetime | None) -> None:
@@ -356,8 +342,10 @@ class Taint(msgspec.Struct, eq=False):
 
     def _learn_articles(self, output: str) -> None:
         left = _MOST_READ
-        for path in article_paths(output):
-            if self._path(path) in self._written or left <= 0:
+        value = from_json(output) if len(output) <= LARGEST_READ else None
+        for article in objects_in(value, "articles"):
+            path = article.get("path")
+            if not isinstance(path, str) or self._path(path) in self._written or left <= 0:
                 continue
             try:
                 data = self.workspace.root.read(path, left)

@@ -379,7 +379,7 @@ class _Login(msgspec.Struct, eq=False):
         assert self.redirect is not None
         try:
             async with asyncio.timeout(self.seconds):
-                values = await self.redirect.answer()
+                values = await self.redirect.answer
         except TimeoutError as error:
             raise _failure("timeout", self.target, seconds=self.seconds) from error
         if "code" not in values:

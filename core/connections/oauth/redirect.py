@@ -32,13 +32,13 @@ class Redirect:
 
     Attributes:
         address: the redirect address.
-        code: set to the parameters of the answer.
+        answer: set to the parameters of the answer.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address
         self._state = ""
-        self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
 
     def expect(self, state: str) -> None:
         """Wait for the answer to a request with this state."""
@@ -50,19 +50,15 @@ class Redirect:
         state = values.get("state", "")
         if not self._state or not secrets.compare_digest(state.encode(), self._state.encode()):
             return False
-        if not self._answer.done() and ("code" in values or "error" in values):
-            self._answer.set_result(values)
-        return self._answer.done()
+        if not self.answer.done() and ("code" in values or "error" in values):
+            self.answer.set_result(values)
+        return self.answer.done()
 
     def paste(self, text: str) -> bool:
         """Take an address that a person pasted; returns whether it is the expected one."""
         with suppress(ValueError):
             return self.handle(urlsplit(text.strip()).query)
         return False
-
-    async def answer(self) -> Mapping[str, str]:
-        """Wait for the answer."""
-        return await self._answer
 
 
 @asynccontextmanager

@@ -54,7 +54,7 @@ def test_long_texts_are_read_in_pieces_and_the_oldest_spellings_forgotten() -> N
     assert all(found.covers(link) for link in links)
     found = KnownAddresses(most=40)
     for number in range(100):
-        found.add(f"https://papers.example/{number}")
+        found.update([f"https://papers.example/{number}"])
     assert len(found) <= 40
     assert found.covers("https://papers.example/99")
     assert not found.covers("https://papers.example/1")

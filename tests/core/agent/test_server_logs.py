@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 from tests.core.agent.test_servers import reporting
-from ua_tui.core.agent.mcp.error_messages import ServerLogs
+from ua_tui.core.agent.mcp.error_messages import cause_of
 from ua_tui.core.redaction.redactor import Redactor
 
 TOO_LONG = (
@@ -27,7 +28,7 @@ def write(cache: Path, *entries: object) -> None:
 
 def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None:
     write(tmp_path, CALL, {"error": "Server stderr: hello"}, {"error": TOO_LONG}, CLOSED)
-    states, reports = reporting(cause_of=ServerLogs(tmp_path).cause_of)
+    states, reports = reporting(cause_of=partial(cause_of, tmp_path))
     states.update([{"name": "my_files", "status": "connected"}])
     states.mark_dead("my_files", "Connection closed")
     states.report()
@@ -39,11 +40,11 @@ def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None
     )
     # Also when the next connection has begun.
     write(tmp_path, CALL, {"error": TOO_LONG}, CLOSED, STARTS)
-    assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") == TOO_LONG
+    assert cause_of(tmp_path, "my_files", "Connection closed") == TOO_LONG
 
 
 def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
-    states, reports = reporting(cause_of=ServerLogs(tmp_path).cause_of)
+    states, reports = reporting(cause_of=partial(cause_of, tmp_path))
     listed = [{"name": "my_files", "status": "connected"}]
     states.update(listed)
     states.mark_dead("my_files", "Connection closed")
@@ -73,8 +74,8 @@ def test_nothing_else_in_the_log_counts(tmp_path: Path) -> None:
     )  # fmt: skip
     for entries in logs:
         write(tmp_path, *entries)
-        assert ServerLogs(tmp_path).cause_of("my_files", "Connection closed") is None
-        assert ServerLogs(tmp_path / "elsewhere").cause_of("my_files", "Connection closed") is None
+        assert cause_of(tmp_path, "my_files", "Connection closed") is None
+        assert cause_of(tmp_path / "elsewhere", "my_files", "Connection closed") is None
 
 
 def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(tmp_
             ENDED,
         )
         states, reports = reporting(
-            redactor=Redactor(["hunter2-hunter2"]), cause_of=ServerLogs(tmp_path).cause_of
+            redactor=Redactor(["hunter2-hunter2"]), cause_of=partial(cause_of, tmp_path)
         )
         states.report_update([{"name": "my_files", "status": "failed", "error": "Connection closed"}])
         report = reports.pop()
@@ -104,13 +105,13 @@ def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(tmp_
 def test_the_status_of_an_answer_that_is_an_error_is_reported(tmp_path: Path) -> None:
     error = "Error POSTing to endpoint: <p>no"
     write(tmp_path, STARTS, {"error": f"Connection failed (503): {error}"})
-    logs = ServerLogs(tmp_path)
-    assert logs.cause_of("my_files", error) == "Error POSTing to endpoint (HTTP 503): <p>no"
-    assert logs.cause_of("my_files", "ECONNREFUSED") == "ECONNREFUSED"
+    logs = partial(cause_of, tmp_path)
+    assert logs("my_files", error) == "Error POSTing to endpoint (HTTP 503): <p>no"
+    assert logs("my_files", "ECONNREFUSED") == "ECONNREFUSED"
 
 
 def test_a_failed_start_is_reported_once_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
-    states, reports = reporting(cause_of=ServerLogs(tmp_path).cause_of)
+    states, reports = reporting(cause_of=partial(cause_of, tmp_path))
     failed = [{"name": "my_files", "status": "failed", "error": "Connection closed"}]
     states.report_update([{"name": "my_files", "status": "pending"}])
     states.report_update(failed)

@@ -39,7 +39,7 @@ async def test_what_a_server_offers_is_listed_once_and_again_after_it_was_reconn
     assert desk.asked == 1
     for status in ("failed", "connected"):
         desk.references.handle_event(McpStatus(servers=[McpServer(name="notes", status=status)]))
-    assert desk.references.known("notes") is None
+    assert not desk.references.contents
 
 
 async def test_a_resource_is_sent_as_a_copy_that_has_no_secrets(desk: Desk) -> None:

@@ -214,7 +214,7 @@ def test_what_carries_data_out_asks(other: Callable[[], Taint]) -> None:
         ("mcp__notes__fetch", {"deep": [[[[["x"] * 60_000]]]]}),
     ):
         taint = other()
-        taint.known.add("https://known.example/a")
+        taint.known.update(["https://known.example/a"])
         assert reason(taint, tool, **given) is None
         read(taint, MAIL, {})
         found = reason(taint, tool, **given) or ""
@@ -224,7 +224,7 @@ def test_what_carries_data_out_asks(other: Callable[[], Taint]) -> None:
 def test_what_stays_here_or_is_known_does_not_ask(other: Callable[[], Taint]) -> None:
     for tool, given in CASES["what_stays_here_or_is_known_does_not_ask"]:
         taint = other()
-        taint.known.add("https://known.example/a")
+        taint.known.update(["https://known.example/a"])
         read(taint, MAIL, {})
         assert reason(taint, tool, **given) is None, tool
 

@@ -514,11 +514,6 @@ def test_an_error_keeps_its_code_when_it_is_copied() -> None:
         assert (type(again), str(again), again.code) == (type(error), "no", error.code)
 
 
-async def test_a_fetcher_works_only_while_it_is_open(site: Site) -> None:
-    with pytest.raises(RuntimeError, match="async with"):
-        await site.fetcher().get("https://news.example/")
-
-
 PRIVATE = """
 127.0.0.1 0.0.0.0 10.1.2.3 172.16.0.1 192.168.0.1 169.254.169.254 100.127.255.255 192.0.0.8 192.88.99.1 198.18.0.1
 224.0.0.1 240.0.0.1 255.255.255.255 168.63.129.16 :: ::1 ::ffff:10.0.0.1 64:ff9b::a00:1 fc00::1 fe80::1 fe80::1%eth0

@@ -31,7 +31,7 @@ class Logins:
         redirect = Redirect("http://localhost:1234/callback")
         redirect.expect("s3cr3t")
         await show(PAGE, redirect)
-        await redirect.answer()
+        await redirect.answer
 
 
 async def test_a_login_opens_the_browser_and_ends_with_its_redirect_also_one_that_is_pasted() -> None:

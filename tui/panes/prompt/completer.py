@@ -197,7 +197,7 @@ class Completer:
     def _arguments_of(self, command: str) -> str | None:
         """What may follow the name of a prompt that is known; None if it is no such name."""
         server, _, name = command.partition(":")
-        contents = self.references.known(server) if self.references is not None and name else None
+        contents = self.references.contents.get(server) if self.references is not None and name else None
         prompt = contents.prompt(name) if contents is not None else None
         return None if prompt is None else argument_note(prompt)
 
@@ -205,7 +205,7 @@ class Completer:
         """Show something of what a server offers, as soon as it has said so."""
         assert self.references is not None
         title = f"{kind.capitalize()} of {server}"
-        if (contents := self.references.known(server)) is not None:
+        if (contents := self.references.contents.get(server)) is not None:
             self._open(title, offers(contents), f"No matching {kind}.")
         elif (error := self._failed.get(server)) is not None:
             self._open(title, (), error)
