@@ -31,11 +31,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.text import as_sentence
 
 EXTRAS = {
@@ -80,10 +80,7 @@ class AdviceEntry(msgspec.Struct, frozen=True):
 @cache
 def advice_catalogue() -> Mapping[str, AdviceEntry]:
     """Every entry, by its source and name, such as `model.timeout`."""
-    import tomllib
-
-    text = Path(__file__).with_name("advice.toml").read_text(encoding="utf-8")
-    sources = msgspec.convert(tomllib.loads(text), dict[str, dict[str, AdviceEntry]])
+    sources = table_of(__file__, "advice.toml", dict[str, dict[str, AdviceEntry]])
     return {
         f"{source}.{name}": entry for source, entries in sources.items() for name, entry in entries.items()
     }

@@ -1,12 +1,18 @@
 """Reads values that were JSON and that somebody else made: of any shape, whatever they should have.
 
-Each function follows names into objects, and returns something empty where there is no value of its type.
+Each function follows names into objects, and returns something empty where there is no value of its type. What is our
+own is in the files of data beside modules, which `table_of` reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+T = TypeVar("T")
 
 JsonObject = dict[str, Any]
 """An object of JSON, or what becomes one."""
@@ -42,3 +48,18 @@ def text_in(value: Any, *names: str) -> str:
     """The text behind these names."""
     found = value_in(value, *names)
     return found if isinstance(found, str) else ""
+
+
+@overload
+def table_of(module: str, name: str) -> Any: ...
+
+
+@overload
+def table_of(module: str, name: str, kind: type[T]) -> T: ...
+
+
+def table_of(module: str, name: str, kind: Any = Any) -> Any:
+    """Read a file of data, JSON or TOML, that is beside a module; `module` is its `__file__`."""
+    path = Path(module).with_name(name)
+    decode = msgspec.json.decode if path.suffix == ".json" else msgspec.toml.decode
+    return decode(path.read_bytes(), type=kind)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import msgspec
+from ua_tui.core.json_values import table_of
 
 HEAD_SIZE = 64
 """How many bytes of a file decide."""
 
 _KINDS = tuple(
     (re.compile(beginning.encode(), re.DOTALL), kind, suffix)
-    for beginning, kind, suffix in msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
+    for beginning, kind, suffix in table_of(__file__, "media_types.json")
 )
 
 

@@ -189,18 +189,17 @@ class _Registered(NamedTuple):
 
 @dataclass
 class _Pipeline:
-    description: str
     payload: type[Payload]
     handlers: tuple[_Registered, ...] = ()
 
 
-_POINTS: Mapping[str, tuple[type[Payload], str]] = {
-    "agent.before_execute": (BeforeExecute, "before a query goes to the agent"),
-    "agent.after_execute": (AfterExecute, "after the agent answered"),
-    "agent.on_error": (AgentErrored, "after the agent failed"),
-    "tool.before_execute": (BeforeTool, "before a tool call runs"),
-    "tool.after_execute": (AfterTool, "after a tool call gave a result"),
-    "tool.on_error": (ToolErrored, "after a tool call failed"),
+_POINTS: Mapping[str, type[Payload]] = {
+    "agent.before_execute": BeforeExecute,
+    "agent.after_execute": AfterExecute,
+    "agent.on_error": AgentErrored,
+    "tool.before_execute": BeforeTool,
+    "tool.after_execute": AfterTool,
+    "tool.on_error": ToolErrored,
 }
 
 
@@ -218,15 +217,10 @@ class Pipelines:
     def __init__(self, report: Callable[[PipelineFailed], object] | None = None) -> None:
         self._report = report
         self._pipelines: dict[str, _Pipeline] = {}
-        for name, (payload, description) in _POINTS.items():
-            self.define(name, description, payload=payload)
+        for name, payload in _POINTS.items():
+            self.define(name, payload)
 
-    @property
-    def definitions(self) -> Mapping[str, str]:
-        """What each pipeline is for, by name."""
-        return {name: pipeline.description for name, pipeline in self._pipelines.items()}
-
-    def define(self, name: str, description: str = "", *, payload: type[Payload] = Payload) -> None:
+    def define(self, name: str, payload: type[Payload] = Payload) -> None:
         """Add a custom pipeline; `payload` is the type that its handlers receive.
 
         Raises:
@@ -234,7 +228,7 @@ class Pipelines:
         """
         if name in self._pipelines:
             raise PipelineError(f"there is already a pipeline {name!r}: choose another name.")
-        self._pipelines[name] = _Pipeline(description, payload)
+        self._pipelines[name] = _Pipeline(payload)
 
     def register(
         self, name: str, handler: Handler, priority: int = 0, *, tools: Callable[[str], bool] | None = None

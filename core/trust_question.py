@@ -24,6 +24,7 @@ from ua_tui.core.connections.user_servers import (
     settings_servers,
 )
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import table_of
 from ua_tui.core.redaction.arguments import masked_text
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings, HeldBack
@@ -47,7 +48,7 @@ from ua_tui.core.trust import (
 )
 
 _LONGEST = 300
-_WORDS: Mapping[str, str] = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
+_WORDS: Mapping[str, str] = table_of(__file__, "trust_question.json")
 """Settings in words."""
 
 

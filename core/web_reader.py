@@ -34,7 +34,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean_line, words_of
 
 REFUSED = "1214"
 TIMED_OUT = "1234"
@@ -45,7 +45,6 @@ _MEANINGS = {TIMED_OUT: "timed out", REFUSED: "rejected the request"}
 # For the agent: by code, for the first failure on a page, the second, and all others.
 _ADVICE = {REFUSED: ("refused",), TIMED_OUT: ("late", "late_again", "always_late")}
 
-_WORDS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 # The prefixes that clients and servers add to the error of a tool.
 _FAILING = r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?"
 _TRANSPORT = r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?"
@@ -71,7 +70,7 @@ class ReaderError(msgspec.Struct, frozen=True):
 def is_web_reader(tool: str) -> bool:
     """Whether a tool is a web reader, by its name without the name of its server."""
     own = tool.rsplit("__", 1)[-1] if tool.startswith("mcp__") else tool
-    return {"web", "reader"} <= {word.lower() for word in re.findall(_WORDS, own)}
+    return {"web", "reader"} <= set(words_of(own))
 
 
 def page_of(arguments: JsonMapping) -> str | None:

@@ -18,7 +18,7 @@ from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.media_types import HEAD_SIZE, media_type
 from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
-from ua_tui.core.storage.paths import safe_name
+from ua_tui.core.storage.paths import numbered, safe_name
 from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import (
     ObserverContext,
@@ -197,8 +197,7 @@ def _copy(
     suffix = source.suffix.lower() if len(source.suffix) <= 8 else ""
     digest: str | None = None
     with context.ledger.editing():
-        for number in range(1, 1_000):
-            name = f"{FOLDER}/{stem}{'' if number == 1 else f'-{number}'}{suffix}"
+        for name in numbered(f"{FOLDER}/{stem}{suffix}"):
             if workspace.exists(name):
                 if workspace.root.size(name) == size:
                     digest = digest or _digest(file)

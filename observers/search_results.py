@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import repeat
 from operator import contains
-from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -50,6 +49,7 @@ _NAMED = {
     "unknown": "does not have the name of a search: its results are saved if it is known to return public content",
     "never": "is not taken for a search: its name says that it does something else, or returns private data",
 }
+_INTERESTS = {"search": Interest.SURE, "unknown": Interest.CURIOUS, "never": Interest.NONE}
 _WORD = re.compile(r"[a-z0-9]")
 
 
@@ -69,15 +69,7 @@ class SearchResults:
 
         A call of several tools counts as the most promising of them.
         """
-        match policy_of_call(call):
-            case "search":
-                return Interest.SURE
-            case "unknown":
-                return Interest.CURIOUS
-            case "never":
-                return Interest.NONE
-            case never:
-                assert_never(never)
+        return _INTERESTS[policy_of_call(call)]
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save one artifact for each list of results in `result`."""

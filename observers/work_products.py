@@ -11,6 +11,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from ua_tui.core.errors import PathRefused, WorkspaceError
+from ua_tui.core.history.versions import index_of
+from ua_tui.core.json_values import text_in
 from ua_tui.core.media_types import HEAD_SIZE
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.kinds import is_document
@@ -21,7 +23,6 @@ from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved,
 from ua_tui.observers.output.written_files import FOLDER, read_written, writes_work_product, written_path
 
 _MAX_SIZE = 256 << 20
-_LONGEST_LINE = 64 << 10
 _ENDINGS = (".bak", ".draft", ".part", ".partial", ".swp", ".temp", ".tmp", "~")
 _FOLDERS = frozenset({"draft", "drafts", "outlines", "scratch", "temp", "tmp", "wip", "working"})
 _MARK = r"(?:drafts?|outlines?|scratch|te?mp|wip)"
@@ -125,21 +126,13 @@ def is_draft(path: str) -> bool:
 def _earlier_copies(workspace: Workspace, path: str) -> dict[str, str]:
     """The names and hashes of the existing copies of a file of this session, the oldest first."""
     reports, session = workspace.saved_reports, workspace.session_id
-    if not reports.exists(REPORT_INDEX):
-        return {}
-    wanted = session.encode()
     copies: dict[str, str] = {}
-    # The index outlives all sessions: it is read line by line, however long it has become.
-    with reports.opened(REPORT_INDEX) as index:
-        while line := index.readline(_LONGEST_LINE):
-            if wanted not in line:
-                continue
-            with suppress(msgspec.DecodeError, PathRefused):
-                match msgspec.json.decode(line):
-                    case {"sha256": str(found), "source": source, "session": whose, "saved_as": str(name)}:
-                        if (source, whose) == (path, session) and reports.exists(name):
-                            copies[name] = found
-        return copies
+    for entry in index_of(reports.path):
+        found, name = text_in(entry, "sha256"), entry["saved_as"]
+        with suppress(PathRefused):
+            if (entry["source"], entry["session"]) == (path, session) and found and reports.exists(name):
+                copies[name] = found
+    return copies
 
 
 OBSERVER = ObserverSpec(lambda _rules: WorkProducts(), order=40)

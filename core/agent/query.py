@@ -11,10 +11,8 @@ import dataclasses
 import logging
 import re
 import time
-import tomllib
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -29,7 +27,7 @@ from ua_tui.core.agent.turn import TurnFailed
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError, Denied, UniversalAgentError
 from ua_tui.core.events.types import QueryClassified, Usage
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, table_of
 from ua_tui.core.pipelines import (
     AfterExecute,
     AgentContext,
@@ -77,7 +75,7 @@ def decide_by_rules(text: str) -> tuple[Decision, str] | None:
 
 @cache
 def _rules() -> list[tuple[Decision, str, re.Pattern[str]]]:
-    read = tomllib.loads(Path(__file__).with_name("classifier.toml").read_text(encoding="utf-8"))["rules"]
+    read = table_of(__file__, "classifier.toml")["rules"]
     return [
         (rule["decision"], rule["reason"], re.compile(rule["pattern"].replace("\n", ""), re.IGNORECASE))
         for rule in read

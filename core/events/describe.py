@@ -20,7 +20,6 @@ from datetime import datetime
 from enum import Enum
 from functools import cache, cached_property
 from operator import attrgetter
-from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -40,7 +39,7 @@ from ua_tui.core.events.model_problems import (
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import money, progress, quantity, signed_of, size, spent_of, spoken_duration
-from ua_tui.core.json_values import JsonMapping, objects_in
+from ua_tui.core.json_values import JsonMapping, objects_in, table_of
 from ua_tui.core.observation import CrawlObservation
 from ua_tui.core.text import as_sentence, clean, clean_line
 
@@ -185,7 +184,7 @@ def _format_of(form: str) -> Callable[[Any], str]:
 def _words() -> Mapping[str, _Words]:
     """The words of each event, or of each case of one, by `event` or `event.case`."""
     found: dict[str, _Words] = {}
-    for kind, events in msgspec.json.decode(Path(__file__).with_name("sentences.json").read_bytes()).items():
+    for kind, events in table_of(__file__, "sentences.json").items():
         for name, (severity, *texts) in events.items():
             sentence, *details = map(_Template, texts)
             found[name] = _Words(kind, Severity(severity), sentence, tuple(details))

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
-from ua_tui.core.json_values import JsonMapping, list_in, object_in, text_in
+from ua_tui.core.json_values import JsonMapping, list_in, object_in, table_of, text_in
 from ua_tui.core.text import clean_line
 
 PLAN = "TodoWrite"
@@ -65,7 +64,7 @@ def describe_plan(steps: tuple[Step, ...]) -> str:
 
 ARGUMENT_LIMIT = 120
 
-MAIN_ARGUMENTS: tuple[str, ...] = tuple(msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes()))
+MAIN_ARGUMENTS: tuple[str, ...] = tuple(table_of(__file__, "tool_names.json"))
 """Names of arguments, the most informative first."""
 
 

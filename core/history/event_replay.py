@@ -117,8 +117,8 @@ class SessionStats(msgspec.Struct):
     draft: str = ""
     is_tail: bool = False
     end: SessionFinished | None = None
-    setup: Setup = msgspec.field(default_factory=Setup)
-    _costs: Costs = msgspec.field(default_factory=Costs)
+    setup: Setup = Setup()
+    _costs: Costs = Costs()
     _worked_ms: float = 0.0
 
     @property

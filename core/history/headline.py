@@ -83,16 +83,15 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 def stamp_of(folder: Path) -> Stamp:
     """Return the stamp of a session, without reading it; zeros for missing files."""
+    return *_state_of(folder / JOURNAL), _state_of(folder / TITLE)[0]
+
+
+def _state_of(path: Path) -> tuple[int, int]:
     try:
-        journal = os.stat(folder / JOURNAL, follow_symlinks=False)
-        written, length = journal.st_mtime_ns, journal.st_size
+        found = os.stat(path, follow_symlinks=False)
     except OSError:
-        written = length = 0
-    try:
-        named = os.stat(folder / TITLE, follow_symlinks=False).st_mtime_ns
-    except OSError:
-        named = 0
-    return written, length, named
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 def read_heading(folder: Path) -> Summary:
@@ -221,16 +220,9 @@ def time_in(name: str) -> datetime | None:
 
 
 def _read_title(folder: Path) -> str:
-    try:
-        file = open_regular(folder / TITLE)
-    except OSError:
-        return ""
-    try:
-        return clean_line(os.read(file, 4 * LONGEST_TITLE).decode("utf-8", "replace"), LONGEST_TITLE)
-    except OSError:
-        return ""
-    finally:
-        os.close(file)
+    with suppress(OSError), os.fdopen(open_regular(folder / TITLE), "rb") as file:
+        return clean_line(file.read(4 * LONGEST_TITLE).decode("utf-8", "replace"), LONGEST_TITLE)
+    return ""
 
 
 def _beginning(head: bytes) -> tuple[SessionStarted | None, str]:

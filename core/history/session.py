@@ -169,9 +169,7 @@ class PastSession:
 
     def _begun(self, stats: SessionStats) -> list[Event]:
         first = self.journal.first()
-        begun = (
-            list(EventReplay(self.workspace.path).add([first])) if isinstance(first, SessionStarted) else []
-        )
+        begun = list(self._replay.live([first])) if isinstance(first, SessionStarted) else []
         stats.add(begun)
         return begun
 

@@ -21,7 +21,7 @@ from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
-from ua_tui.core.storage.regular_file import hash_of
+from ua_tui.core.storage.regular_file import hash_of, open_regular
 from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
 from ua_tui.core.versions import KeptVersions
 from ua_tui.core.view.calls import OpenCalls
@@ -95,7 +95,7 @@ def find_origin(path: Path) -> TextOrigin | None:
     """Find the text that a file is: itself in its session, or what it is a saved copy of; None if unknown. Blocks."""
     if path.parent.name == SAVED_REPORTS:
         reports = path.parent
-        for entry in _index(reports):
+        for entry in index_of(reports):
             if entry["saved_as"] == path.name:
                 beside = reports.parent / WORKSPACES / entry["session"]
                 # A folder that is not one of ours has its saved reports inside.
@@ -129,7 +129,7 @@ def _of_file(path: Path, what: str) -> Iterator[Version]:
 
 
 def _saved(identity: TextOrigin) -> Iterator[Version]:
-    for entry in _index(identity.reports):
+    for entry in index_of(identity.reports):
         if entry["source"] != identity.source:
             continue
         own = entry["session"] == identity.session.name
@@ -147,9 +147,9 @@ def _saved(identity: TextOrigin) -> Iterator[Version]:
             )
 
 
-def _index(reports: Path) -> Iterator[JsonObject]:
-    """The lines of the index whose names are plain names; the file may have been written by anyone."""
-    with suppress(OSError), (reports / REPORT_INDEX).open("rb") as index:
+def index_of(reports: Path) -> Iterator[JsonObject]:
+    """The lines of the index whose names are plain names, one by one: it outlives all sessions, and may be anyone's."""
+    with suppress(OSError), os.fdopen(open_regular(reports / REPORT_INDEX), "rb") as index:
         while line := index.readline(_LONGEST_LINE):
             with suppress(msgspec.DecodeError):
                 match msgspec.json.decode(line):
@@ -175,7 +175,7 @@ def saved_copies(session: Path) -> dict[str, Path]:
     reports = saved_reports_of(session) or session / SAVED_REPORTS
     return {
         str(entry.get("sha256")): reports / entry["saved_as"]
-        for entry in _index(reports)
+        for entry in index_of(reports)
         if entry["session"] == session.name
     }
 

@@ -11,7 +11,6 @@ import os
 import socket
 import ssl
 import time
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from http import HTTPStatus
@@ -25,7 +24,7 @@ import msgspec
 from ua_tui.core.errors import Advice, chain_of
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.model_problems import model_advice
-from ua_tui.core.json_values import JsonObject
+from ua_tui.core.json_values import JsonObject, table_of
 from ua_tui.core.net.bodies import is_html
 from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from ua_tui.core.redaction.redactor import Redactor
@@ -300,7 +299,7 @@ class CloudService(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def cloud_service(cloud: Cloud) -> CloudService:
     """What is known of a cloud."""
-    table = tomllib.loads(Path(__file__).with_name("clouds.toml").read_text(encoding="utf-8"))
+    table = table_of(__file__, "clouds.toml")
     return msgspec.convert(table[cloud], CloudService)
 
 

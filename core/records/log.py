@@ -32,7 +32,7 @@ from ua_tui.core.events.describe import describe
 from ua_tui.core.redaction.redactor import Redactor, preview, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.text import clean, clean_line, middle_truncate
-from ua_tui.core.view.calls import OpenCalls
+from ua_tui.core.view.calls import end_of_call
 
 _KIND_WIDTH = 11
 _INDENT = " " * (25 + _KIND_WIDTH)
@@ -114,7 +114,6 @@ class SessionLog(msgspec.Struct, eq=False):
 
     log: LogFile
     _unfinished: dict[tuple[str, str], list[str]] = {}
-    _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
 
     def __call__(self, event: ev.Event) -> None:
         """Handle one event of the bus."""
@@ -140,9 +139,9 @@ class SessionLog(msgspec.Struct, eq=False):
 
     def _write_description(self, event: ev.Event) -> None:
         description, details = describe(event), ""
-        if (ended := self._calls.ended_by(event)) is not None:
-            found = ended.finished.observation
-            data = f"[{ended.started.tool_use_id}]\n{self.log.cut(found.text if found is not None else '')}"
+        if (end := end_of_call(event)) is not None:
+            found = end.observation
+            data = f"[{end.tool_use_id}]\n{self.log.cut(found.text if found is not None else '')}"
         else:
             data, details = self._data(event), "".join(f"\n{each}" for each in description.details)
         self._write(event, description.kind, f"{description.sentence} {data}".rstrip() + details)

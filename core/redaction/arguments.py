@@ -15,7 +15,7 @@ import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
 from ua_tui.core.redaction.redactor import REDACTED, joined
-from ua_tui.core.redaction.values import PLAIN_VALUES, names_given_secret, names_secret, word_set
+from ua_tui.core.redaction.values import PLAIN_VALUES, Span, names_given_secret, names_secret, word_set
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 """A variable in a configuration, with the text for one that is not set."""
@@ -81,7 +81,7 @@ def masked_variable(name: str, value: str) -> Masked:
     return Masked(f"{name}={inner.shown}", inner.secrets)
 
 
-def _spans(words: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
+def _spans(words: Sequence[str]) -> Iterator[list[Span]]:
     """What looks like a secret in each word because of the words before it, such as in `curl -u me:password`."""
     found, start = _search.scan(" ".join(words)).spans, 0
     for word in words:
@@ -170,7 +170,7 @@ def masked_text(text: str) -> Masked:
     return _hidden(text, spans)
 
 
-def _hidden(text: str, spans: list[tuple[int, int]]) -> Masked:
+def _hidden(text: str, spans: list[Span]) -> Masked:
     secrets: list[str] = []
     shown, done = "", 0
     for start, end in joined(spans):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ua_tui.core.redaction.values import (
     TABLE,
     Grade,
+    Span,
     Strength,
     grade,
     is_strong_enough,
@@ -79,7 +80,7 @@ _HEADER = re.compile(r"[^\r\n\"'\\]*+")
 _REFERENCE = re.compile(r"[A-Za-z_$][\w$.]*")
 
 
-def find_value(text: str, start: int, end: int) -> tuple[int, int] | None:
+def find_value(text: str, start: int, end: int) -> Span | None:
     """Where the value of the name is that has a noun of secrets at `start` to `end`; None if it has no secret."""
     match = re.compile(_SYNTAX).match(text, end)
     if match is None:
@@ -127,27 +128,13 @@ def undecided(text: str) -> int:
 
 @cache
 def command_pattern(programs: str, options: str, shape: str) -> str:
-    """The pattern of a program's option that takes a secret, from `commands` of `names.json`."""
-    value = r"""(?:"([^"\\\r\n]+)"|'([^'"\\\r\n]+)'|([^\s"'\\|;&<>]+))"""
-    user, word = r"[^\s:'\"\\$]{1,100}:", r"([^\s\"'\\|;&<>]+)"
-    chosen = "|".join(map(re.escape, sorted(options.split(), key=len, reverse=True)))
-    gap = r"(?:\s|\\+[nt])+"
-    reach = f"{COMMAND}?"
-    shapes = {
-        "pair": rf"\s(?:{chosen})[ =]{{0,2}}(?:'{user}([^'\"\\\r\n]+)|\"{user}([^\"\\\r\n]+)|{user}['\"]?{word})",
-        "cookie": rf"\s(?:{chosen})[ =]['\"]?([^\s\"'\\=]{{1,80}}=[^\"'\\\r\n]+)",
-        "attached": rf"\s(?:{chosen}){value}",
-        "either": rf"\s(?:{chosen})[ =]?{value}",
-        "apart": rf"\s(?:{chosen})[ =]{value}",
-        "login": rf" login\b{reach}\s(?:{chosen})[ =]{value}",
-        "percent": rf"\s(?:{chosen})[ ]?[^\s%\"'\\]{{1,100}}%{value}",
-        "pass": rf"\s(?:{chosen}) pass:{value}",
-        "netrc": rf"(?:{gap}\S+)?(?:{gap}(?:login|account){gap}[^\s\\]+){{1,2}}{gap}password{gap}([^\s\\\"']+)",
-        "quoted": rf"\s+(?:{chosen})\s+\\*['\"]([^'\"\\\r\n]+)",
-        "last": rf"\s(?:{chosen})\s+\S+\s+\S+\s+{value}",
-    }
-    between = "" if shape in {"netrc", "quoted", "login"} else reach
-    return rf"(?i)(?:{'|'.join(map(re.escape, programs.split()))})\b{between}{shapes[shape]}"
+    """The pattern of a program's option that takes a secret, from `commands` and their `shapes` of `names.json`."""
+    pattern = f"(?i)(?:<programs>)\\b{TABLE['shapes'][shape]}"
+    given = {"programs": programs.split(), "options": sorted(options.split(), key=len, reverse=True)}
+    texts = {name: "|".join(map(re.escape, words)) for name, words in given.items()}
+    for name, part in (texts | TABLE["parts"] | {"reach": f"{COMMAND}?"}).items():
+        pattern = pattern.replace(f"<{name}>", part)
+    return pattern
 
 
 def _name_before(before: str) -> str:
@@ -169,10 +156,10 @@ class _Value(NamedTuple):
     context: str
 
     @property
-    def span(self) -> tuple[int, int]:
+    def span(self) -> Span:
         return self.first, self.last
 
-    def written_out(self) -> tuple[int, int] | None:
+    def written_out(self) -> Span | None:
         """In quotes or tags, which say where it ends."""
         value = self.text[self.first : self.last]
         bare = without_scheme(value)
@@ -180,12 +167,12 @@ class _Value(NamedTuple):
             return None
         return self.last - len(bare), self.last
 
-    def of_option(self, kind: str) -> tuple[int, int] | None:
+    def of_option(self, kind: str) -> Span | None:
         value = self.text[self.first : self.last]
         least = Strength.LONG if kind == "space" else Strength.WORD
         return None if value.startswith("-") or strength(value) < least else self.written_out()
 
-    def of_cookie(self, kind: str) -> tuple[int, int] | None:
+    def of_cookie(self, kind: str) -> Span | None:
         """The pairs in a header."""
         found = _COOKIE.match(self.text, self.first)
         if found is None:
@@ -195,7 +182,7 @@ class _Value(NamedTuple):
         rest = _HEADER.match(self.text, found.end())
         return self.first, rest.end() if rest else found.end()
 
-    def tight(self) -> tuple[int, int] | None:
+    def tight(self) -> Span | None:
         """Bare, right behind `=`."""
         text, first, last = self.text, self.first, self.last
         if _is_code(text, first, last):
@@ -213,7 +200,7 @@ class _Value(NamedTuple):
             return None
         return (first, last) if is_strong_enough(self.grade, given, self.name, value) else None
 
-    def loose(self, kind: str) -> tuple[int, int] | None:
+    def loose(self, kind: str) -> Span | None:
         """Bare, behind a colon, a space or in a table, where most of what follows a name is no value of it."""
         text, first, last = self.text, self.first, self.last
         if _is_code(text, first, last):

@@ -5,17 +5,16 @@ The forms of services' keys are in `formats.json`, each with where it is documen
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.redaction.assignments import COMMAND, command_pattern, find_value
-from ua_tui.core.redaction.values import PAIRS, RARE_NOUNS, TABLE, Strength, strength, word_set
+from ua_tui.core.redaction.values import PAIRS, RARE_NOUNS, TABLE, Span, Strength, strength, word_set
 
 # The beginning of a token, where the text was cut: with a digit, unlike a word that begins like a token.
 _CUT = r"(?=[A-Za-z_-]{0,255}[0-9])[A-Za-z0-9._-]{6,512}+(?=(?:\s|\\+n)?\[?(?:…|\\+u2026))"
@@ -76,7 +75,7 @@ class _Needle(NamedTuple):
 
     text: str
     pattern: str = ""
-    noun: tuple[int, int] | None = None
+    noun: Span | None = None
     before: str = ""
     login: str = ""
     is_command: bool = False
@@ -113,7 +112,7 @@ def _format_needles(form: dict[str, Any]) -> Iterator[_Needle]:
 
 
 def _all_needles() -> Iterator[_Needle]:
-    for form in json.loads(Path(__file__).with_name("formats.json").read_bytes()):
+    for form in table_of(__file__, "formats.json"):
         yield from _format_needles(form)
     for text, noun in _noun_texts():
         at = text.rindex(noun)
@@ -164,7 +163,7 @@ class Scan(msgspec.Struct):
     `fields` says that compact JSON may have a field named like a secret whose value is no string.
     """
 
-    spans: list[tuple[int, int]] = []
+    spans: list[Span] = []
     words: list[tuple[str, int]] = []
     fields: bool = False
 
@@ -201,7 +200,7 @@ class SecretSearch:
             )
         return found
 
-    def near(self, text: str) -> Iterator[tuple[int, int]]:
+    def near(self, text: str) -> Iterator[Span]:
         """The places that decide whether there is a secret in a text, in any order: a text without one has none."""
         for piece in self._pieces(text):
             hits = _table().search.all_in(piece.data.lower())
@@ -255,7 +254,7 @@ def _match_needles(
             done[number] = run.end()
 
 
-def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> tuple[int, int] | None:
+def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> Span | None:
     """The secret at a place where the needle of a pattern was found."""
     match = _compiled(needle.pattern).match(text, start)
     if match is None:
@@ -374,9 +373,9 @@ class _Needles:
         return self._search.find_matches_as_indexes(data, overlapping=True)
 
 
-def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
+def _passwords_in_addresses(text: str) -> list[Span]:
     """The passwords of `scheme://user:password@host`; most texts have many addresses and few @."""
-    found: list[tuple[int, int]] = []
+    found: list[Span] = []
     done = 0
     at = text.find("@")
     while at >= 0:

@@ -17,7 +17,7 @@ from ua_tui.core.errors import causes_of
 from ua_tui.core.events.types import AuthRequired, ElicitationAsked, ErrorRaised, Event
 from ua_tui.core.redaction.assignments import undecided
 from ua_tui.core.redaction.detectors import SecretSearch
-from ua_tui.core.redaction.values import is_secret
+from ua_tui.core.redaction.values import Span, is_secret
 from ua_tui.core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
 _PIECE = 6
@@ -189,7 +189,7 @@ class Redactor:
         _collect(value, texts, 0)
         return self._copy(value, self._masked(texts), 0)
 
-    def _scan(self, text: str) -> tuple[list[tuple[int, int]], bool]:
+    def _scan(self, text: str) -> tuple[list[Span], bool]:
         """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
         found = self._known.search.scan(text)
         spans = found.spans
@@ -281,10 +281,7 @@ def preview(text: str, limit: int, redactor: Redactor) -> str:
 
 def seal_json(text: str, redactor: Redactor) -> bytes:
     """Turn encoded JSON into a line for a file: without secrets and without characters that could mislead a reader."""
-    masked = redactor.redact_json(text)
-    # Searching a large text for rare characters takes milliseconds; most lines are plain ASCII.
-    plain = masked.isascii() and "\x7f" not in masked
-    return (masked if plain else escape_unsafe(masked)).encode("utf-8", "replace") + b"\n"
+    return escape_unsafe(redactor.redact_json(text)).encode("utf-8", "replace") + b"\n"
 
 
 def _collect(value: object, texts: set[str], depth: int) -> None:
@@ -306,7 +303,7 @@ def _escapings(text: str) -> set[str]:
     return forms | {escape_unsafe(form) for form in forms}
 
 
-def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
+def _occurrences(text: str, form: str) -> Iterator[Span]:
     start = text.find(form)
     while start >= 0:
         if (span := _occurrence(text, form, start)) is not None:
@@ -314,7 +311,7 @@ def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
         start = text.find(form, start + 1)
 
 
-def _occurrence(text: str, form: str, start: int) -> tuple[int, int] | None:
+def _occurrence(text: str, form: str, start: int) -> Span | None:
     """Where to mask a spelling found at `start`; None if it only appears inside an escape."""
     end = start + len(form)
     begun = _escape_rest(text, start)
@@ -340,7 +337,7 @@ def _escape_rest(text: str, start: int) -> int:
     return 0
 
 
-def _raw_occurrences(text: str, form: str) -> list[tuple[int, int]]:
+def _raw_occurrences(text: str, form: str) -> list[Span]:
     if not _is_json(text):
         return [(at.start(), at.end()) for at in re.finditer(re.escape(form), text)]
     if '"' in form or "\\" in form:
@@ -362,9 +359,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def joined(spans: Iterable[Span]) -> list[Span]:
     """Join the spans of a text that overlap or touch; in order, without empty ones."""
-    found: list[tuple[int, int]] = []
+    found: list[Span] = []
     for start, end in sorted(spans):
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
@@ -373,7 +370,7 @@ def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _masked_parts(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
+def _masked_parts(text: str, spans: list[Span]) -> Iterator[str]:
     done = 0
     for start, end in joined(spans):
         yield text[done:start]

@@ -6,15 +6,17 @@ The nouns, and the words that make a name harmless, are in `names.json`. `notesT
 
 from __future__ import annotations
 
-import json
 import re
 from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("names.json").read_bytes())
+from ua_tui.core.json_values import table_of
+
+Span = tuple[int, int]
+"""A piece of a text: where it starts and where it ends."""
+TABLE: dict[str, Any] = table_of(__file__, "names.json")
 _PLACES = frozenset({"PWD", "OLDPWD"})
 _WORD = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|[0-9]+|[^\W0-9A-Za-zà-ÿ_]+")
 

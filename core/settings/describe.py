@@ -234,25 +234,12 @@ def _held_back(each: HeldBack) -> SettingOrigin:
     """Describe a value that has no effect, which may be wrong."""
     given = each.given
     value = HIDDEN if SPECS[each.name].secret else without_secrets(str(given.value))
-    return SettingOrigin(_place(given), given.line, value, value, each.reason)
-
-
-def _place(given: SourcedValue) -> str:
-    match given.place:
-        case "option":
-            return "command line"
-        case "environment":
-            return f"environment, {given.name}"
-        case ".env":
-            return f"{given.path}, {given.name}"
-        case _:
-            return str(given.path)
+    return SettingOrigin(given.listed, given.line, value, value, each.reason)
 
 
 def _origin(name: str, given: SourcedValue, places: Places) -> SettingOrigin:
-    place = _place(given)
     if is_empty(given.value):
-        return SettingOrigin(place, given.line, "")
+        return SettingOrigin(given.listed, given.line, "")
     value = given.value
     if name == "keys":
         value = key_choices(value, "", given.in_folder)
@@ -260,7 +247,7 @@ def _origin(name: str, given: SourcedValue, places: Places) -> SettingOrigin:
         value = (given,)
     elif SPECS[name].parse is not values.path:
         value = places.checked(name, given)
-    return SettingOrigin(place, given.line, _shown(name, value) or "none", _data(name, value))
+    return SettingOrigin(given.listed, given.line, _shown(name, value) or "none", _data(name, value))
 
 
 def _shown(name: str, value: Any) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import table_of
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.text import clean_line
 
@@ -68,9 +69,7 @@ def unpriced_error(model: str) -> SettingsError:
 OWN_THEMES = {"dark": "ua-dark", "light": "ua-light", "ansi": "ua-ansi"}
 """Our own themes, by the names of the setting, with their names in Textual."""
 
-OF_TEXTUAL: tuple[str, ...] = tuple(
-    msgspec.json.decode(Path(__file__).with_name("theme_names.json").read_bytes())
-)
+OF_TEXTUAL: tuple[str, ...] = tuple(table_of(__file__, "theme_names.json"))
 """The themes of Textual."""
 
 

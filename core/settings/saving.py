@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.json_values import value_in
 from ua_tui.core.settings.sources import flat, load_toml, read_toml_text
 from ua_tui.core.storage.files import Root
 
@@ -53,7 +54,7 @@ def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
         SettingsError: the text is not valid TOML, or a key cannot be set without changing anything else.
     """
     wanted = load_toml(text, path)
-    changes = {name: value for name, value in changes.items() if _get(wanted, name) != value}
+    changes = {name: value for name, value in changes.items() if value_in(wanted, *name.split(".")) != value}
     if not changes:
         return text
     windows = "\r\n" in text
@@ -77,12 +78,6 @@ def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
     if load_toml(after, path) != wanted:
         raise SettingsError(_by_hand(path, changes))
     return after
-
-
-def _get(table: Mapping[str, Any], name: str) -> Any:
-    first, dot, rest = name.partition(".")
-    inner = table.get(first)
-    return (_get(inner, rest) if isinstance(inner, Mapping) else None) if dot else inner
 
 
 def _put(table: Any, name: str, value: Any, new_table: Any) -> None:

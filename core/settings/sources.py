@@ -11,8 +11,18 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import value_in
 
 Place = Literal["option", "environment", ".env", "file"]
+
+
+_IN_WORDS: Mapping[Place, tuple[str, str]] = {
+    "option": ("{0.name}", "command line"),
+    "environment": ("The environment variable {0.name}", "environment, {0.name}"),
+    ".env": ("The variable {0.name} in {0.file}", "{0.path}, {0.name}"),
+    "file": ("{0.name} in {0.file}", "{0.path}"),
+}
+"""Each kind of place as the beginning of a sentence, and as in a list."""
 
 
 class SourcedValue(msgspec.Struct, frozen=True):
@@ -47,15 +57,12 @@ class SourcedValue(msgspec.Struct, frozen=True):
     @property
     def origin(self) -> str:
         """Its place, as the beginning of a sentence."""
-        match self.place:
-            case "option":
-                return self.name
-            case "environment":
-                return f"The environment variable {self.name}"
-            case ".env":
-                return f"The variable {self.name} in {self.file}"
-            case _:
-                return f"{self.name} in {self.file}"
+        return _IN_WORDS[self.place][0].format(self)
+
+    @property
+    def listed(self) -> str:
+        """Its place, as in a list of settings."""
+        return _IN_WORDS[self.place][1].format(self)
 
 
 Layer = dict[str, SourcedValue]
@@ -172,12 +179,10 @@ def _toml_line(content: str, name: str) -> int | None:
             if (left := left - len(tried)) < 0:
                 return None
             try:
-                found: Any = tomllib.loads(tried)
+                found = tomllib.loads(tried)
             except tomllib.TOMLDecodeError:
                 continue
-            for key in keys:
-                found = found.get(key) if isinstance(found, dict) else None
-            if found is not None:
+            if value_in(found, *keys) is not None:
                 return first + 1
             break
     return None

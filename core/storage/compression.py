@@ -35,9 +35,7 @@ def inner_name(name: str) -> str:
 
 def pack(data: bytes) -> bytes:
     """Compress bytes as one zstd frame with its size and a checksum."""
-    import zstandard
-
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(data)
+    return b"".join(pack_pieces((data,), len(data)))
 
 
 def pack_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:

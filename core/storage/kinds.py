@@ -9,8 +9,8 @@ import re
 import sys
 import unicodedata
 from functools import cache
-from pathlib import Path
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.storage.paths import refused, split_path
 from ua_tui.core.storage.workspace import is_record
 
@@ -85,7 +85,4 @@ def _says_what_it_holds(stem: str, kind: str) -> bool:
 
 @cache
 def _kinds() -> dict[str, frozenset[str]]:
-    import tomllib
-
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return {name: frozenset(listed) for name, listed in tomllib.loads(text).items()}
+    return table_of(__file__, "kinds.toml", dict[str, frozenset[str]])

@@ -16,7 +16,7 @@ import msgspec
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
+from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack_pieces
 from ua_tui.core.storage.files import FolderEntry, Root, Written
 from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import numbered, refused, shown
@@ -307,22 +307,22 @@ class Workspace:
         if not redacted:
             text = self.redactor.redact(text if isinstance(text, str) else text.decode("utf-8", "replace"))
         data = text if isinstance(text, bytes) else without_surrogates(text).encode()
-        plain = relative.removesuffix(SUFFIX)
-        packed = plain + SUFFIX
-        path, other = (packed, plain) if LIMIT < len(data) <= LARGEST else (plain, packed)
-        written = self.root.write(path, pack(data) if path == packed else data)
-        self.root.remove(other)
-        return written
+        return self._write_form(relative, (data,), len(data))
 
     def write_json_artifact(self, relative: str, value: Any) -> Written:
         """Write a value as `write_json` does, packed above 1 MiB as in `write_artifact`."""
         if not _are_long_blocks(value):
             return self.write_artifact(relative, _encode_json(relative, value, self.redactor), redacted=True)
         size = sum(map(len, _pieces_of_json(value, self.redactor)))
-        plainly = relative.removesuffix(SUFFIX)
-        path, other = (plainly + SUFFIX, plainly) if size <= LARGEST else (plainly, plainly + SUFFIX)
-        pieces = _pieces_of_json(value, self.redactor)
-        written = self.root.write_chunks(path, pack_pieces(pieces, size) if size <= LARGEST else pieces)
+        return self._write_form(relative, _pieces_of_json(value, self.redactor), size)
+
+    def _write_form(self, relative: str, pieces: Iterable[bytes], size: int) -> Written:
+        """Write a content of so many bytes, compressed or not, and remove its other form."""
+        plain = relative.removesuffix(SUFFIX)
+        path, other = plain, plain + SUFFIX
+        if LIMIT < size <= LARGEST:
+            path, other, pieces = other, path, pack_pieces(pieces, size)
+        written = self.root.write_chunks(path, pieces)
         self.root.remove(other)
         return written
 

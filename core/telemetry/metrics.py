@@ -1,4 +1,4 @@
-"""Metrics of a session, exported to a collector: one table of instruments; slow to import.
+"""Metrics of a session, exported to a collector: slow to import. `metrics.toml` lists them.
 
 Queries, calls, failures, tokens, cost, durations and the time of observers; with the names of OpenTelemetry's GenAI
 conventions where there are some, else `ua_tui.*`. No attribute has an id or a text of the session.
@@ -6,7 +6,7 @@ conventions where there are some, else `ua_tui.*`. No attribute has an id or a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -18,62 +18,37 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
 from ua_tui.core.events import types as ev
+from ua_tui.core.json_values import table_of
 from ua_tui.core.telemetry.export_errors import NO_METRICS, ExportMonitor
 from ua_tui.core.telemetry.export_session import ExportSession
 from ua_tui.core.telemetry.spans.conventions import named
 from ua_tui.core.telemetry.spans.maker import SpanContent
 from ua_tui.core.text import clean_line
 
-_SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-_LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
-_TOKENS = tuple(float(4**power) for power in range(14))
+_TABLE = table_of(__file__, "metrics.toml")
 
 
 class Instrument(msgspec.Struct, frozen=True):
-    """A metric: its name, kind, unit and meaning, its own attributes, and the limits of a histogram's buckets."""
+    """A metric: its name, kind, unit, meaning and attributes, and the name of the limits of a histogram's buckets."""
 
     name: str
     kind: Literal["counter", "histogram"]
     unit: str
     meaning: str
     attributes: tuple[str, ...] = ()
-    limits: Sequence[float] = ()
+    limits: str = ""
 
     def make(self, meter: Meter) -> Counter | Histogram:
         """Make the instrument."""
         if self.kind == "counter":
             return meter.create_counter(self.name, self.unit, self.meaning)
+        limits = _TABLE["limits"][self.limits]
         return meter.create_histogram(
-            self.name, self.unit, self.meaning, explicit_bucket_boundaries_advisory=self.limits
+            self.name, self.unit, self.meaning, explicit_bucket_boundaries_advisory=limits
         )
 
 
-_MODELS = ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model")
-INSTRUMENTS: tuple[Instrument, ...] = (
-    Instrument(
-        "gen_ai.client.token.usage", "histogram", "{token}", "Tokens used in a turn of the model",
-        (*_MODELS, "gen_ai.token.type"), _TOKENS,
-    ),
-    Instrument(
-        "gen_ai.client.operation.duration", "histogram", "s", "Duration of a turn of the model, without its calls",
-        _MODELS, _SHORT_S,
-    ),
-    Instrument(
-        "gen_ai.invoke_agent.duration", "histogram", "s", "Duration of a query, or of a sub-agent's work",
-        ("gen_ai.agent.name", "error.type"), _LONG_S,
-    ),
-    Instrument(
-        "gen_ai.execute_tool.duration", "histogram", "s", "Duration of a tool call", ("gen_ai.tool.name", "error.type"),
-        _SHORT_S,
-    ),
-    Instrument("ua_tui.queries", "counter", "{query}", "Queries", ("status",)),
-    Instrument("ua_tui.tool_calls", "counter", "{call}", "Tool calls", ("gen_ai.tool.name", "status")),
-    Instrument("ua_tui.failures", "counter", "{failure}", "What failed: a `query`, `tool_call` or `observer`", ("of",)),
-    Instrument("ua_tui.cost", "counter", "USD", "Cost of queries in US dollars, where it is known"),
-    Instrument(
-        "ua_tui.observer.duration", "histogram", "s", "Duration of an observer's run", ("observer", "status"), _SHORT_S
-    ),
-)  # fmt: skip
+INSTRUMENTS: tuple[Instrument, ...] = msgspec.convert(_TABLE["instruments"], tuple[Instrument, ...])
 """All metrics."""
 _ATTRIBUTES = {each.name: each.attributes for each in INSTRUMENTS}
 

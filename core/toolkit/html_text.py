@@ -7,15 +7,13 @@ It shows an index smaller, and higher or lower than the text.
 from __future__ import annotations
 
 import re
-import tomllib
 from html import unescape
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, table_of
 
-HTML: JsonMapping = tomllib.loads(Path(__file__).with_name("html.toml").read_text("utf-8"))
+HTML: JsonMapping = table_of(__file__, "html.toml")
 """Names of elements and encodings; the file describes each list."""
 BLOCKS, _JOINING, _CODES, _LITERAL, _STYLED_APART = (
     frozenset(HTML[name]) for name in ("blocks", "joining", "codes", "literal", "styled_apart")

@@ -200,14 +200,13 @@ class SessionView:
                 self._add_query(event)
             case ev.ArtifactSaved() | ev.ArtifactChanged():
                 self._add_artifact(event)
-            case ev.SessionStarted() | ev.SessionFinished():
-                if isinstance(event, ev.SessionStarted):
-                    # A resumed session keeps its first start, and has no end any more.
-                    self.started = event if self.started is None else replace(event, at=self.started.at)
-                    self.finished = None
-                else:
-                    self.keep_unfinished()
-                    self.finished = event
+            case ev.SessionStarted():
+                # A resumed session keeps its first start, and has no end any more.
+                self.started = event if self.started is None else replace(event, at=self.started.at)
+                self.finished = None
+            case ev.SessionFinished():
+                self.keep_unfinished()
+                self.finished = event
             case ev.SessionRewound():
                 first = self.query(event.query_id)
                 for query in self.queries if first is not None else ():

@@ -34,7 +34,7 @@ class Run(msgspec.Struct):
     tool_use_id: str
     curious: bool = False
     run_id: str = msgspec.field(default_factory=short_id)
-    outcome: Outcome = msgspec.field(default_factory=Outcome)
+    outcome: Outcome = Outcome()
     error: str | None = None
     duration_ms: float = 0.0
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from queue import SimpleQueue
 from types import MappingProxyType
 
 import msgspec
 
 from ua_tui.core.concurrency.spawn import Spawn
-from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.concurrency.threads import begin_apart
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event, ToolCallStarted
 from ua_tui.core.observation import ToolResult
@@ -34,41 +32,6 @@ class _Job(msgspec.Struct, eq=False):
     result: ToolResult
     turn: tuple[int, bool]
     """The number of its result, and whether its observer is one of the last; smaller turns were submitted before."""
-
-
-class _Thread:
-    """A daemon thread that does one job at a time, so that a job that hangs cannot keep the process alive."""
-
-    def __init__(
-        self,
-        name: str,
-        work: Callable[[_Job], None],
-        done: Callable[[_Job, asyncio.Future[None]], None],
-    ) -> None:
-        self._jobs: SimpleQueue[tuple[_Job, asyncio.Future[None]] | None] = SimpleQueue()
-        self._do = work
-        self._done = done
-        threading.Thread(target=in_context(self._work), name=name, daemon=True).start()
-
-    def give(self, job: _Job) -> asyncio.Future[None]:
-        """Start a job; the future is done when the job is."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._jobs.put((job, future))
-        return future
-
-    def stop(self) -> None:
-        """Let the thread end after its current job."""
-        self._jobs.put(None)
-
-    def _work(self) -> None:
-        while (item := self._jobs.get()) is not None:
-            job, future = item
-            self._do(job)
-            try:
-                future.get_loop().call_soon_threadsafe(self._done, job, future)
-            except RuntimeError:
-                _log.warning("the event loop ended before observer %s was done", job.run.label)
-            del item, job, future
 
 
 class ObserverRunner:
@@ -134,9 +97,7 @@ class ObserverRunner:
 
     def start(self, spawn: Spawn) -> None:
         """Start the workers, each as a task made by `spawn`."""
-        self._tasks += [
-            spawn(partial(self._work, number), "observer", "observers") for number in range(self._workers)
-        ]
+        self._tasks += [spawn(self._work, "observer", "observers") for _ in range(self._workers)]
 
     def handle_event(self, event: Event) -> None:
         """Make the observers when a call begins, so that they are there when its result comes."""
@@ -205,7 +166,7 @@ class ObserverRunner:
         own: list[asyncio.Task[None]] = []
         if self.backlog and self._at_work == 0:
             # The tasks that were to do the work were cancelled: it is done here instead.
-            own = [asyncio.create_task(self._work(number)) for number in range(self._workers)]
+            own = [asyncio.create_task(self._work()) for _ in range(self._workers)]
         try:
             if self.backlog:
                 try:
@@ -239,8 +200,7 @@ class ObserverRunner:
             self._over.set_result(None)
         return [job.run.label for job in jobs]
 
-    async def _work(self, number: int) -> None:
-        thread = _Thread(f"observer-{number}", self._perform, self._done)
+    async def _work(self) -> None:
         if self._over is None:
             self._over = asyncio.get_running_loop().create_future()
         self._at_work += 1
@@ -254,10 +214,18 @@ class ObserverRunner:
                 self._running[job.run.run_id] = job
                 if not job.run.curious:
                     self._publish(job.run.started())
-                await asyncio.wait((thread.give(job), self._over), return_when=asyncio.FIRST_COMPLETED)
+                try:
+                    # A job that hangs must not keep the process alive.
+                    doing = asyncio.wrap_future(begin_apart(partial(self._perform, job)))
+                except RuntimeError as error:
+                    # The system has no further thread.
+                    job.run.fail(error)
+                    self._done(job)
+                    continue
+                doing.add_done_callback(partial(self._done, job))
+                await asyncio.wait((doing, self._over), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._at_work -= 1
-            thread.stop()
 
     def _pop_ready(self) -> _Job | None:
         """Take the first waiting job that can start now."""
@@ -282,10 +250,8 @@ class ObserverRunner:
                 return
         perform(job.run, job.observer, job.result, self._context)
 
-    def _done(self, job: _Job, future: asyncio.Future[None]) -> None:
+    def _done(self, job: _Job, _doing: object = None) -> None:
         """Publish the outcome of a job; runs on the event loop, even if the worker's task is gone."""
-        if not future.done():
-            future.set_result(None)
         if self._running.pop(job.run.run_id, None) is None:
             return
         self._count(job.run)

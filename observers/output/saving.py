@@ -8,12 +8,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, table_of
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.paths import artifact_name
@@ -28,7 +27,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 @cache
 def artifact_schemas() -> JsonMapping:
     """The JSON Schema (draft 2020-12) of each kind of artifact with a documented format."""
-    found: JsonMapping = json.loads(Path(__file__).with_name("formats.json").read_text(encoding="utf-8"))
+    found: JsonMapping = table_of(__file__, "formats.json")
     return found
 
 

@@ -379,8 +379,6 @@ def pages_in(document: Any, now: datetime, address: str | None = None) -> PageRe
                     for name, item in reversed(value.items())
                     if isinstance(item, dict | list) and folded(name) not in _OTHER_THINGS
                 ]
-            case _:
-                pass
     if reported and not found.pages:
         found.failed = max(found.failed, 1)
     return found

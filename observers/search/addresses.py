@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.json_values import JsonMapping, JsonObject, table_of
 from ua_tui.core.text import is_encodable, words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
@@ -50,7 +48,7 @@ _FORMS = [
         form["address"],
         *(word_set(form.get(name, "")) for name in ("of", "beside", "lacks")),
     )
-    for form in tomllib.loads(Path(__file__).with_name("addresses.toml").read_text(encoding="utf-8"))["forms"]
+    for form in table_of(__file__, "addresses.toml")["forms"]
 ]
 
 
@@ -154,8 +152,6 @@ def _identifiers(item: JsonMapping, depth: int = 0) -> Iterator[tuple[str, str]]
                             fold(kind),
                             str(part.get("value") or part.get("identifier") or part.get("id") or ""),
                         )
-            case _:
-                pass
 
 
 def _of_wikipedia(found: Mapping[str, str], words: frozenset[str], scope: Scope) -> str | None:

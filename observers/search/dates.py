@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 import unicodedata
 from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from ua_tui.core.json_values import table_of
 
 
 class _Ago(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ _Reading = str | datetime | _Ago | _Yearless
 
 _LONGEST = 64
 _YEARS = range(1500, 2201)
-_DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("dates.toml").read_text(encoding="utf-8"))
+_DATA: dict[str, Any] = table_of(__file__, "dates.toml")
 _MONTHS: dict[str, int]
 _WEEKDAYS: dict[str, int]
 _MONTHS, _WEEKDAYS = (

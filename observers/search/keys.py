@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pathlib import Path
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.text import words_of
 
-_DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    Path(__file__).with_name("keys.toml").read_text(encoding="utf-8")
-)
+_DATA: Mapping[str, Mapping[str, str]] = table_of(__file__, "keys.toml")
 
 
 # Solr's fields have their type in the name, such as `title_s`.
@@ -76,7 +73,13 @@ def field_of(name: str) -> tuple[str, int] | None:
 PAGE_FIELDS: Mapping[str, tuple[str, int]] = _ranked("pages")
 """What a field of a page that was read holds, by its name in small letters and figures, and the rank of the name."""
 
-KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items() for name in names.split()}
+
+def by_name(table: Mapping[str, str]) -> Mapping[str, str]:
+    """The names in a table, each with the key that it is listed under."""
+    return {name: key for key, names in table.items() for name in names.split()}
+
+
+KINDS = by_name(_DATA["kinds"])
 """Keys whose list is a vertical of its own."""
 
 INSTEAD_OF_TITLES = _set_of("instead_of_titles")

@@ -6,13 +6,12 @@ Results of other tools are somebody's own data: mail, customers, health, money, 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.text import words_of
 from ua_tui.observers.search.keys import fold
 
@@ -27,9 +26,7 @@ _MAIL_ADDRESS = re.compile(r"(?:mailto:)?[^\s@<>]{1,64}@[^\s@<>]{1,253}\.[a-z]{2
 @cache
 def _listed(file: str, *tables: str) -> frozenset[str]:
     """The phrases in a file, or in some of its tables, each without its spaces."""
-    found: dict[str, Any] = tomllib.loads(
-        Path(__file__).with_name(f"{file}.toml").read_text(encoding="utf-8")
-    )
+    found: dict[str, Any] = table_of(__file__, f"{file}.toml")
     lists = [found[table] for table in tables] or list(found.values())
     texts = [each if isinstance(each, str) else ",".join(each.values()) for each in lists]
     return frozenset("".join(phrase.split()) for phrase in ",".join(texts).split(","))
@@ -125,6 +122,4 @@ def has_private_fields(items: Sequence[Any]) -> bool:
                 waiting += values
             case str() as text if "@" in text and _MAIL_ADDRESS.fullmatch(text[:400].strip()):
                 return True
-            case _:
-                pass
     return True

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, Literal
 
 from ua_tui.core.events import tool_names
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, table_of
 from ua_tui.core.observation import ToolCall
 from ua_tui.core.text import words_of
+from ua_tui.observers.search.keys import by_name
 from ua_tui.observers.search.privacy import is_engine, is_private_name, is_public_search
 
 Policy = Literal["search", "unknown", "never"]
 """What a tool's name says about its results."""
 
-_DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    Path(__file__).with_name("tool_names.toml").read_text(encoding="utf-8")
-)
+_DATA: Mapping[str, Mapping[str, str]] = table_of(__file__, "tool_names.toml")
 _WORDS = {name: frozenset(words.split()) for name, words in _DATA["words"].items()}
-_KINDS = {word: kind for kind, words in _DATA["kinds"].items() for word in words.split()}
+_KINDS = by_name(_DATA["kinds"])
 _LISTED = frozenset(word for word, kind in _KINDS.items() if kind != "scholar") | _WORDS["feeds"]
 _SANDBOX_TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
 _MOST_INNER = 64

@@ -102,8 +102,6 @@ class Walk:
                 self._visit_object(value, key, path, scope)
             case list():
                 self._visit_list(value, key, path, scope)
-            case _:
-                pass
 
     def _visit_text(self, text: str, key: str, path: tuple[str, ...], scope: Scope) -> None:
         searches = scope.policy == "search"

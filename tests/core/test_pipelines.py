@@ -253,7 +253,7 @@ async def test_misuse_is_a_pipeline_error(pipelines: Pipelines) -> None:
 
 
 async def test_own_pipelines_and_leaving(pipelines: Pipelines) -> None:
-    pipelines.define("report.written", "after a report was written")
+    pipelines.define("report.written")
     seen: list[Payload] = []
     leave = pipelines.register("report.written", seen.append)
     assert pipelines.has_handlers("report.written")

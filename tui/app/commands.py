@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ua_tui.core.events.describe import MODE_RULES
+from ua_tui.core.json_values import table_of
 from ua_tui.tui.app.controllers.navigation import run_in_pane
 from ua_tui.tui.app.controllers.session_settings import choose_mode
 from ua_tui.tui.panes.spec import pane_specs, tab_specs
@@ -45,9 +45,7 @@ class _Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Command(self.name, self.title, shown, partial(run, *given), self.aliases, argument=argument)
 
 
-_LISTED = msgspec.json.decode(
-    Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, tuple[_Listed, ...]]
-)
+_LISTED = table_of(__file__, "commands.json", dict[str, tuple[_Listed, ...]])
 
 
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core.json_values import table_of
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _read_commands() -> dict[str | None, CommandLine]:
-    file = msgspec.json.decode(Path(__file__).with_name("commands.json").read_bytes(), type=_File)
+    file = table_of(__file__, "commands.json", _File)
     commands: dict[str | None, CommandLine] = {}
     for name, command in file.commands.items():
         arguments = {

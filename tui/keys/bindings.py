@@ -9,10 +9,10 @@ action that does the same in many places is listed in a shared one, by the begin
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 from textual.binding import Binding, BindingType
+
+from ua_tui.core.json_values import table_of
 
 
 class _Action(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -44,7 +44,7 @@ class _Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     classes: dict[str, dict[str, str | tuple[str, str]]]
 
 
-_TABLES = msgspec.json.decode(Path(__file__).with_name("bindings.json").read_bytes(), type=_Tables)
+_TABLES = table_of(__file__, "bindings.json", _Tables)
 
 GROUPS = {name: Binding.Group(text) for name, text in _TABLES.groups.items()}
 """Actions that share a line of the help, by the name of their group."""

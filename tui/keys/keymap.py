@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from textual.app import App
@@ -14,12 +12,13 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.settings.sources import KeyChoice, ended
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import STANDARD_OF_CLASSES
 from ua_tui.tui.keys.names import is_typed, key_name, shown_key
 
-_TABLES = json.loads(Path(__file__).with_name("standard.json").read_bytes())
+_TABLES = table_of(__file__, "standard.json")
 STANDARD: Mapping[str, str] = STANDARD_OF_CLASSES | _TABLES["panes"]
 """The standard keys of every action, by the name that the settings use.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 import msgspec
 from textual.widget import Widget
+
+from ua_tui.core.json_values import table_of
 
 
 class PaneCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +72,7 @@ def add_panes(plugged: Sequence[PaneSpec]) -> None:
 @cache
 def pane_specs() -> tuple[PaneSpec, ...]:
     """Return the panes of `panes.json`, and of plug-ins, in their order."""
-    own = msgspec.json.decode(Path(__file__).with_name("panes.json").read_bytes(), type=list[PaneSpec])
+    own = table_of(__file__, "panes.json", list[PaneSpec])
     return tuple(sorted([*own, *_plugged], key=lambda spec: spec.order))
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from ua_tui.core.events.types import Event, McpStatus, QueryReceived
+from ua_tui.core.json_values import table_of
 from ua_tui.core.settings.model import Settings
 
 _UNUSABLE = frozenset({"disabled", "failed", "needs-auth", "off"})
-LISTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+LISTS: dict[str, list[str]] = table_of(__file__, "suggestions.toml")
 """The queries, by the kind of session."""
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from rich.color import Color as RichColor
@@ -18,6 +16,7 @@ from textual.filter import LineFilter
 from textual.theme import Theme
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import table_of
 from ua_tui.core.settings.parsers import OWN_THEMES
 
 _LEVELS = (0, 95, 135, 175, 215, 255)
@@ -213,10 +212,7 @@ def _theme(
     )
 
 
-THEMES = tuple(
-    _theme(name=name, **facts)
-    for name, facts in json.loads(Path(__file__).with_suffix(".json").read_bytes()).items()
-)
+THEMES = tuple(_theme(name=name, **facts) for name, facts in table_of(__file__, "themes.json").items())
 """Our themes: dark, light, and in the 16 colours of the terminal."""
 
 _OF_TERMINALS = ("block-cursor-", "foreground-", "text-", "border-blurred", "input-", "screen-selection-")

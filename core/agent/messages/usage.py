@@ -14,14 +14,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar
 
 import msgspec
 from msgspec.structs import FieldInfo, fields, replace
 
 from ua_tui.core.events.types import Usage
-from ua_tui.core.json_values import JsonMapping, object_in, objects_in, value_in
+from ua_tui.core.json_values import JsonMapping, object_in, objects_in, table_of, value_in
 from ua_tui.core.settings.parsers import ModelPrice
 from ua_tui.core.text import clean, clean_line
 
@@ -240,9 +239,7 @@ def _length(block: Any) -> int:
             return 0
 
 
-_TABLES = msgspec.json.decode(
-    Path(__file__).with_name("context_usage.json").read_bytes(), type=dict[str, dict[str, str]]
-)
+_TABLES = table_of(__file__, "context_usage.json", dict[str, dict[str, str]])
 _NAMES, _MESSAGES = _TABLES["names"], _TABLES["messages"]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,14 +11,14 @@ from msgspec.structs import replace
 from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.connections.base import BUILT_IN_SERVERS, PROGRAM
 from ua_tui.core.events.types import READ_RESOURCE
-from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, text_in
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, table_of, text_in
 from ua_tui.core.text import words_of
 from ua_tui.core.trust import Acts
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.trust import UserConnections
 
-TOOLS: JsonMapping = tomllib.loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
+TOOLS: JsonMapping = table_of(__file__, "tools.toml")
 """What is known of tools by their names; the file describes each list."""
 
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ua_tui.core.agent.bounds import DEEPEST
-from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.json_values import JsonMapping, JsonObject, table_of
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.text import words_of
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}[^\s<>\"']*")
 _AUTHORITY = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\]")
 _CODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
-WORDS = {
-    name: frozenset(words.split())
-    for name, words in tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")).items()
-}
+WORDS = {name: frozenset(words.split()) for name, words in table_of(__file__, "words.toml").items()}
 """Lists of words; the file describes each."""
 ADDRESS_WORDS = WORDS["address"]
 DESTINATION_WORDS = ADDRESS_WORDS | WORDS["destination"]

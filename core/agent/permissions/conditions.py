@@ -6,7 +6,6 @@ import os
 import posixpath
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -32,7 +31,7 @@ from ua_tui.core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, table_of
 from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.text import without_surrogates
 
@@ -126,7 +125,7 @@ def _starts_nothing(repository: Path) -> bool:
 
 @cache
 def _data() -> Any:
-    return tomllib.loads(Path(__file__).with_name("shell.toml").read_text(encoding="utf-8"))
+    return table_of(__file__, "shell.toml")
 
 
 # Plain words; in quotation marks, too, what the shell takes as it is. Shells differ about blanks other than the space.

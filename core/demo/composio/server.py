@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -37,7 +36,7 @@ from ua_tui.core.demo.composio.services import (
     ToolFailed,
 )
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
-from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.json_values import JsonMapping, JsonObject, table_of
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
@@ -45,7 +44,7 @@ META_SLUGS = frozenset(tool.slug for tool in REMOTE_TOOLS)
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 SessionHandler = Callable[[Request, DemoRemoteSession], Awaitable[Response]]
 
-_SAME: dict[str, JsonObject] = json.loads(Path(__file__).with_name("answers.json").read_text("utf-8"))
+_SAME: dict[str, JsonObject] = table_of(__file__, "answers.json")
 """What is the same in every answer about a session, a tool, an account, or a list."""
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
-from ua_tui.core.json_values import JsonObject
+from ua_tui.core.json_values import JsonObject, table_of
 
 
 class RemoteTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -19,6 +17,4 @@ class RemoteTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool = False
 
 
-REMOTE_TOOLS = msgspec.json.decode(
-    Path(__file__).with_suffix(".json").read_bytes(), type=tuple[RemoteTool, ...]
-)
+REMOTE_TOOLS = table_of(__file__, "tools.json", tuple[RemoteTool, ...])

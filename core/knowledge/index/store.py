@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones
 from ua_tui.core.knowledge.index.chunks import Chunk, body_hash, split_chunks, storable
 from ua_tui.core.knowledge.place import KnowledgePlace
@@ -399,7 +400,7 @@ def read_statements(file: str) -> Mapping[str, Any]:
     Of a parameter `:name` and of `IN (:name)`, for a list, the file says how they are written.
     """
     own = tomllib.loads(Path(file).read_text("utf-8"))
-    every = tomllib.loads(Path(__file__).with_name("statements.toml").read_text("utf-8"))
+    every = table_of(__file__, "statements.toml")
     parts = own.pop("parts")
     where = every.pop("where") | own.pop("where")
     every |= own

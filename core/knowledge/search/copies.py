@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.text import clean_line
 
-_WORDS = tomllib.loads(Path(__file__).with_name("figures.toml").read_text("utf-8"))
+_WORDS = table_of(__file__, "figures.toml")
 _FIGURE = re.compile(
     rf"(?:US\$|[$€£¥]|\b(?:{'|'.join(_WORDS['currencies'])})\b)? ?(?<![\w.,])\d+(?:[.,'’]\d+)*"
     rf"(?: ?%|(?:[kKmM]|bn|tn)\b| ?(?:{'|'.join(_WORDS['units'])})\b)?"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from calendar import monthrange
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any
+
+from ua_tui.core.json_values import table_of
 
 AGO = re.compile(r"(\d{1,4})(h|d|w|mo|y)", re.IGNORECASE)
 """A time ago, such as 30d or 3mo."""
@@ -106,7 +106,7 @@ def _months_on(day: datetime, count: int) -> datetime:
 
 @cache
 def _data() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    return table_of(__file__, "dates.toml", dict[str, Any])
 
 
 @cache

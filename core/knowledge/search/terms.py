@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.knowledge.search.candidates import Choice, Term
 from ua_tui.core.knowledge.search.query import SearchQuery, Typed
 from ua_tui.core.knowledge.search.tokens import Tokenizer
@@ -155,7 +154,7 @@ def _pieces(text: str) -> list[str]:
 
 @cache
 def _stop_words() -> dict[str, frozenset[str]]:
-    data = tomllib.loads(Path(__file__).with_name("stop_words.toml").read_text("utf-8"))
+    data = table_of(__file__, "stop_words.toml")
     return {language: frozenset(words.split()) for language, words in data.items()}
 
 

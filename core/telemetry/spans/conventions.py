@@ -7,12 +7,12 @@ Only the span of a turn has its tokens and their cost, as a viewer adds up what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from ua_tui.core.events.types import Usage
+from ua_tui.core.json_values import table_of
 
 SUBAGENT_CALL = "tool_call (sub-agent)"
 """The name in `SPANS` of a call that starts a sub-agent; its span is called like that of any call."""
@@ -28,9 +28,9 @@ class Fact(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
 
-FACTS = msgspec.toml.decode(Path(__file__).with_name("facts.toml").read_bytes(), type=dict[str, Fact])
+FACTS = table_of(__file__, "facts.toml", dict[str, Fact])
 
-_TABLES = msgspec.toml.decode(Path(__file__).with_name("spans.toml").read_bytes())
+_TABLES = table_of(__file__, "spans.toml")
 SPANS: Mapping[str, Mapping[str, str]] = _TABLES["spans"]
 """The facts that follow from the name of a span, without its number; any other span is only a `CHAIN`."""
 

@@ -6,7 +6,6 @@ Inputs and outputs are attributes of spans without secrets, of a bounded size, o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -22,7 +21,7 @@ from opentelemetry.trace import (
 
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, table_of
 from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.telemetry.spans.conventions import (
     SHOWN,
@@ -153,9 +152,7 @@ class LogLine(msgspec.Struct, frozen=True):
     is_error: bool = False
 
 
-LOG_LINES = msgspec.toml.decode(
-    Path(__file__).with_name("log_lines.toml").read_bytes(), type=dict[str, LogLine]
-)
+LOG_LINES = table_of(__file__, "log_lines.toml", dict[str, LogLine])
 """How events are logged, by their names."""
 
 
@@ -292,27 +289,6 @@ class Agent(msgspec.Struct):
     ready_at: int = 0
     unread: list[Part] = []
     turn: ModelTurn | None = None
-
-    def begin_turn(
-        self,
-        span: Span,
-        began: int,
-        content: SpanContent,
-        *,
-        message_id: str | None,
-        requested_model: str = "",
-    ) -> None:
-        """Begin a turn, with what was not read before."""
-        self.turn = ModelTurn(
-            span,
-            began,
-            content,
-            self.unread,
-            requested_model=requested_model,
-            agent=self.name,
-            message_id=message_id,
-        )
-        self.unread = []
 
     def end_turn(self, now: int | None = None) -> None:
         """End the open turn, now or when its last piece was there."""

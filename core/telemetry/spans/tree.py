@@ -13,7 +13,7 @@ from ua_tui.core.events.codec import to_json
 from ua_tui.core.json_values import JsonObject, text_in
 from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
-from ua_tui.core.telemetry.spans.maker import ERROR, INFO, LOG_LINES, Agent, SpanContent, SpanMaker
+from ua_tui.core.telemetry.spans.maker import ERROR, INFO, LOG_LINES, Agent, ModelTurn, SpanContent, SpanMaker
 from ua_tui.core.view.calls import FullCall
 
 _MOST_KEPT = 1_000
@@ -240,10 +240,26 @@ class SpanTree:
         begins = min(agent.ready_at or now, now)
         agent.end_turn(begins)
         agent.turns = number if number is not None else agent.turns + 1
-        name = f"conversation_iteration_{agent.turns}"
-        span = self._spans.start(name, query, begins, iteration=agent.turns, query_id=query_id)
         model = "" if self._has_simple_path else self._model
-        agent.begin_turn(span, begins, self._content, message_id=message_id, requested_model=model)
+        facts = {"iteration": agent.turns, "query_id": query_id}
+        return self._begin_turn("conversation", agent, query, begins, message_id, model, **facts)
+
+    def _begin_turn(
+        self,
+        kind: str,
+        agent: Agent,
+        parent: Span | None,
+        began: int,
+        message_id: str | None,
+        requested_model: str = "",
+        **attributes: Any,
+    ) -> Span:
+        """Begin a turn, with what was not read before."""
+        span = self._spans.start(f"{kind}_iteration_{agent.turns}", parent, began, **attributes)
+        agent.turn = ModelTurn(
+            span, began, self._content, agent.unread, requested_model, agent.name, message_id
+        )
+        agent.unread = []
         return span
 
     def _on_piece(
@@ -346,10 +362,7 @@ class SpanTree:
             agent.end_turn()
             agent.turns += 1
             begins = min(agent.ready_at, now)
-            span = self._spans.start(
-                f"subagent_iteration_{agent.turns}", self._call_or_current(parent), begins
-            )
-            agent.begin_turn(span, begins, self._content, message_id=event.message_id)
+            self._begin_turn("subagent", agent, self._call_or_current(parent), begins, event.message_id)
             agent.ready_at = now
         if agent.turn is not None:
             agent.turn.on_event(event, now)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core.json_values import JsonMapping, list_in, text_in, value_in
+from ua_tui.core.json_values import JsonMapping, list_in, table_of, text_in, value_in
 from ua_tui.core.toolkit.articles import count_words, day_in
 from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html, to_markdown
 from ua_tui.core.toolkit.html_text import HTML, parsed
@@ -232,7 +230,7 @@ def _found(kind: str, text: str) -> bool:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    data = tomllib.loads(Path(__file__).with_name("obstacles.toml").read_text(encoding="utf-8"))
+    data = table_of(__file__, "obstacles.toml")
     data["bot_titles"] = [rf"^\W*(?:{'|'.join(data['bot_titles'])})\b"]
     return {kind: re.compile("|".join(each), re.IGNORECASE) for kind, each in data.items()}
 

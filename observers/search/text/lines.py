@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from pathlib import Path
 from typing import Any
 
+from ua_tui.core.json_values import table_of
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.keys import KINDS, NO_ADDRESS, fold
 
-_DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("labels.toml").read_text(encoding="utf-8"))
+_DATA: dict[str, Any] = table_of(__file__, "labels.toml")
 ONLY_LINKS = frozenset(" ".join(_DATA["only_links"].split()).split(", "))
 """The texts of links that only lead to the page of the result they belong to."""
 PAGE = "page"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
@@ -22,6 +21,7 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.events.units import spoken_duration
+from ua_tui.core.json_values import table_of
 from ua_tui.core.provider.error_messages import AT_LIMIT
 from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.conversation.blocks import Tone
@@ -69,7 +69,7 @@ class _Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     details: int | None = None
 
 
-_SHOWN = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, _Shown])
+_SHOWN = table_of(__file__, "notices.json", dict[str, _Shown])
 """The events that are shown as they are described, by their names.
 
 `topic` is its first part, and the fields with the others; `details` is the first detail that is shown, too.

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rich.style import Style
 
+from ua_tui.core.json_values import table_of
 from ua_tui.tui.render.layout import PLAIN, Piece
 
 MAX_SECONDS = 0.15
@@ -86,6 +86,5 @@ def _role(kind: Any, use: str) -> str:
 
 @lru_cache(maxsize=1)
 def _roles() -> dict[str, dict[str, str]]:
-    import tomllib
 
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    return table_of(__file__, "highlight.toml", dict[str, dict[str, str]])

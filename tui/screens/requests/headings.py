@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ua_tui.core.agent.permissions.actions import actions_of, server_of, short_name
+from ua_tui.core.json_values import table_of
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 
 
 @cache
 def _headings() -> Sequence[Mapping[str, Any]]:
-    return tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["heading"])
+    return tuple(table_of(__file__, "headings.toml")["heading"])
 
 
 def heading_of(tool_name: str, arguments: dict[str, Any], subjects: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +23,7 @@ from ua_tui.core.doctor.findings import Check, OnCheck, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import McpServer
+from ua_tui.core.json_values import table_of
 from ua_tui.core.provider.credentials import Credential, credentials_of, servers_of
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -60,7 +60,7 @@ class State:
     style: str
 
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLES = table_of(__file__, "connections.toml")
 _ORDER = {name: at for at, name in enumerate(_TABLES["order"].split())}
 _STATES = {name: State(**state) for name, state in _TABLES["servers"].items()}
 _CHECKED = {name: State(**state) for name, state in _TABLES["checks"].items()}

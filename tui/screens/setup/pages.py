@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import tomllib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from textual.app import App
@@ -15,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input
 
+from ua_tui.core.json_values import table_of
 from ua_tui.core.provider.credentials import claude_program, find_login, login_command, login_environment
 from ua_tui.core.provider.setup import SetupInput, SetupMethod, normalize_address, normalize_key
 from ua_tui.core.settings.model import Settings
@@ -47,7 +46,7 @@ async def log_in(app: App[object], settings: Settings) -> int:
     return await run_suspended(app, command_to_log_in(settings), "The Claude Code CLI", environment)
 
 
-_TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TEXTS = table_of(__file__, "pages.toml")
 METHODS: Sequence[tuple[str, str, str]] = tuple(
     (name, method["title"], method["about"]) for name, method in _TEXTS["methods"].items()
 )
