@@ -430,10 +430,12 @@ class SessionView:
 
     def _hear(self, tool_use_id: str | None, event: ev.Event) -> None:
         """Note, to the second, a sign of life of a sub-agent, and of those it works for."""
-        at = event.at.timestamp()
-        for call in self.lineage(tool_use_id):
+        at, deeper = event.at.timestamp(), DEEPEST
+        # Not by `lineage`, which takes longer: each piece of a message comes here.
+        while tool_use_id is not None and deeper and (call := self.call(tool_use_id)) is not None:
             if not 0 <= at - call.heard < 1:
                 self._change(("t", call.id), heard=at)
+            tool_use_id, deeper = call.parent, deeper - 1
 
     def _note(self, event: ev.Event) -> None:
         """Add the note that an event makes, if it does."""
