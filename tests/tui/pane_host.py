@@ -120,7 +120,6 @@ def note_events(facts: StatusFacts, *events: Event) -> None:
     """Add events to what a status line knows."""
     for event in events:
         facts.view.add(event)
-        facts.handle_event(event, facts.view)
 
 
 @asynccontextmanager

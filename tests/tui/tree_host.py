@@ -9,6 +9,7 @@ from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree, Row
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.panes.workspace.scan import file_time_ns
 
 
 def laid_session(folder: Path, name: str = "session_20261121_050000") -> Path:
@@ -58,3 +59,14 @@ async def previewed(app: UaTuiApp, path: Path) -> PreviewPane:
     preview = app.query_one(PreviewPane)
     await until(lambda: preview.path == path and preview.document is not None and preview.row_count)
     return preview
+
+
+def pane_of(root: Path, saved_reports: Path | None = None) -> WorkspacePane:
+    """A pane that shows the folder of a session."""
+    # What came in the tick of the clock of files in which it is shown counts as new.
+    begun = file_time_ns()
+    while file_time_ns() == begun:
+        pass
+    pane = WorkspacePane()
+    pane.set_root(root, saved_reports)
+    return pane

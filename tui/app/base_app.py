@@ -24,7 +24,6 @@ from textual.widget import MountError
 from textual.worker import WorkerError, WorkerFailed
 
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.parsers import OWN_THEMES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.open_session import open_read_only
@@ -53,9 +52,6 @@ from ua_tui.tui.theme.themes import (
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from textual.command import CommandPalette
-    from textual.theme import Theme
-
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.tui.screens.knowledge.find import SessionAccess
     from ua_tui.tui.screens.team.fleet import FleetScreen
@@ -375,7 +371,7 @@ class BaseApp(App[str]):
         show_help(self)
 
     def search_themes(self) -> None:
-        """Offer the themes, and prepare ours while one is chosen."""
+        """Offer the themes."""
         from textual.command import SimpleCommand
 
         from ua_tui.tui.screens.application.command_palette import Palette
@@ -383,15 +379,6 @@ class BaseApp(App[str]):
         names = listed(self.available_themes)
         themes = (SimpleCommand(name, partial(self.choose_theme, name), ABOUT.get(name)) for name in names)
         self.push_screen(Palette(self.screen, themes, "Search for themes…"))
-        self._prepare(THEMES)
-
-    def on_command_palette_option_highlighted(self, message: CommandPalette.OptionHighlighted) -> None:
-        """Prepare the theme under the cursor in the list of themes."""
-        hit = getattr(message.highlighted_event.option, "hit", None)
-        name = str(getattr(hit, "text", ""))
-        theme = self.available_themes.get(OWN_THEMES.get(name, name))
-        if theme is not None:
-            self._prepare((theme, *THEMES))
 
     def choose_theme(self, name: str) -> None:
         """Show the theme `name`, as the settings call it, and store the choice.
@@ -410,12 +397,3 @@ class BaseApp(App[str]):
         async with self._storing:
             if problem := await asyncio.to_thread(store, name):
                 self.notify(clean_line(problem, 500), severity="warning")
-
-    def _prepare(self, themes: Sequence[Theme]) -> None:
-        start_job(self, partial(self._prepare_all, themes), "themes")
-
-    async def _prepare_all(self, themes: Sequence[Theme]) -> None:
-        for theme in themes:
-            variables = {**MISSING, **theme.to_color_system().generate(), **theme.variables}
-            for _ in self.stylesheet.preparing(readable(theme, variables)):
-                await asyncio.sleep(0)

@@ -10,8 +10,7 @@ Frame
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -36,7 +35,7 @@ from ua_tui.tui.panes.spec import PaneSpec, add_panes, column_specs, pane_specs,
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.widgets.modal import unscrolled_size
 from ua_tui.tui.widgets.placeholder import Placeholder
-from ua_tui.tui.widgets.tab_line import clicked_tab, tab_line
+from ua_tui.tui.widgets.tab_line import TabLine, tab_line
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class Frame(Horizontal):
         add_panes(())
         for column, specs in column_specs().items():
             with PaneColumn(id=column):
-                yield PaneTabs()
+                yield PaneTabs(self.show)
                 for spec in specs:
                     placeholder = self.placeholder if spec.name == "prompt" else ""
                     yield Placeholder(spec.name, spec.title, text=placeholder)
@@ -245,11 +244,9 @@ class Frame(Horizontal):
         self.post_message(self.LaidOut())
 
     def _restyle(self) -> None:
-        nodes, stylesheet = self.walk_children(with_self=True), self.app.stylesheet
-        if isinstance(stylesheet, CachedStylesheet):
-            stylesheet.update_layout(nodes)
-        else:
-            stylesheet.update_nodes(nodes)
+        stylesheet = self.app.stylesheet
+        assert isinstance(stylesheet, CachedStylesheet)
+        stylesheet.update_layout(self.walk_children(with_self=True))
 
     def _shown(self, mode: str, chosen: str) -> set[str]:
         """The names of the panes to show."""
@@ -330,11 +327,6 @@ class Frame(Horizontal):
         """Remember which pane the person is in."""
         if (name := self._of(event.widget)) is not None:
             self._activate(name)
-
-    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
-        """Show the pane whose tab was clicked."""
-        event.stop()
-        self.show(event.pane)
 
     # -- what one pane requests of another ---------------------------------------------------------
 
@@ -593,7 +585,7 @@ def _focusable(pane: Widget) -> Widget | None:
     return next((child for child in pane.query("*").results(Widget) if child.can_focus), None)
 
 
-class PaneTabs(Widget):
+class PaneTabs(TabLine):
     """One line of names, the active one marked by weight and underline; a click chooses.
 
     No name is cut: where there is no room for all, the others than the active one are there as their numbers.
@@ -601,14 +593,8 @@ class PaneTabs(Widget):
 
     virtual_size = unscrolled_size()
 
-    @dataclass
-    class Chosen(Message):
-        """A tab was clicked."""
-
-        pane: str
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, choose: Callable[[str], None]) -> None:
+        super().__init__(choose)
         self._panes: tuple[PaneSpec, ...] = ()
         self._active = ""
 
@@ -643,8 +629,3 @@ class PaneTabs(Widget):
         if not title:
             return Content.styled(str(pane.number), _CHOSEN)
         return Content.assemble((f"{edge}{pane.number} ", "$accent"), (title, _CHOSEN), edge)
-
-    def on_click(self, event: events.Click) -> None:
-        """Choose the tab under the pointer."""
-        if pane := clicked_tab(event):
-            self.post_message(self.Chosen(pane))

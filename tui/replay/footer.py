@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ua_tui.core.events.describe import Severity
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.recording import Recording
 from ua_tui.core.text import as_sentence, clean
-from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.notices import AppMessage
 
 MOST_UNSENT = 20
@@ -21,19 +21,19 @@ def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | Non
     details = (*_unread(stats), *_unsent(unsent))
     folder = tuple(map(as_sentence, stats.folder))
     if stats.read >= 1.0 and not stats.events:
-        return AppMessage("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
+        return AppMessage(Severity.STOPPED, "The journal of this session has no events.", details, TOPIC)
     match stats.state:
         case "finished" | "stopped":
             # That it is a past session stands in the prompt.
             lines = (*folder, *details)
-            return AppMessage("·", Tone.QUIET, lines[0], lines[1:], TOPIC) if lines else None
+            return AppMessage(Severity.INFO, lines[0], lines[1:], TOPIC) if lines else None
         case "running":
             # Without details the prompt and the status line say that the session is followed.
             text = "This session is running in another program, and some of it cannot be shown."
-            return AppMessage("⊘", Tone.WARNING, text, details) if details else None
+            return AppMessage(Severity.STOPPED, text, details) if details else None
         case "crashed":
             text = "The program ended in the middle of this session: open calls are shown as unfinished."
-            return AppMessage("⊘", Tone.WARNING, text, (*folder, *details), TOPIC)
+            return AppMessage(Severity.STOPPED, text, (*folder, *details), TOPIC)
 
 
 def resumed_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
@@ -41,7 +41,7 @@ def resumed_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | 
     details = tuple(_unread(stats))
     if not details:
         return None
-    return AppMessage("⊘", Tone.WARNING, "Some of the past session cannot be shown.", details, TOPIC)
+    return AppMessage(Severity.STOPPED, "Some of the past session cannot be shown.", details, TOPIC)
 
 
 def missing_text(recording: Recording) -> str:

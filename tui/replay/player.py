@@ -318,12 +318,7 @@ class Player:
     # -- what it looks like -----------------------------------------------------------------------
 
     def _show_state(self) -> None:
-        facts, view = self._host.status.facts, self._feed.view
-        running = [query.at.timestamp() for query in view.activity.queries.values()]
-        last = view.last_query
         self._host.status.refresh_state()
-        facts.since = running[-1] if running else None
-        facts.elapsed = last.end.duration_ms / 1000 if last is not None and last.end is not None else 0.0
         self._show_line()
 
     def _report_failure(self, handler: Handler) -> None:

@@ -1,8 +1,8 @@
-"""A stylesheet that caches what it parsed for each theme, and applies only the rules that can match a node."""
+"""A stylesheet that parses each source once, and applies only the rules that can match a node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from textual.cache import LRUCache
 from textual.css.model import RuleSet
@@ -10,51 +10,24 @@ from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 
-MOST_THEMES = 6
+MOST_SOURCES = 256
 
 
 class CachedStylesheet(Stylesheet):
-    """Parses each source once per theme, and checks only the rules that can match a node."""
+    """Parses each source once until the theme changes, and checks only the rules that can match a node."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         super().__init__(variables=variables)
-        self._parsed: LRUCache[frozenset[tuple[str, str]], LRUCache[tuple[object, ...], list[RuleSet]]]
-        self._parsed = LRUCache(MOST_THEMES)
+        # Textual's own has room for fewer sources than there are.
+        self._parse_cache = LRUCache(MOST_SOURCES)
         self._places: dict[RuleSet, int] = {}
         self._candidates: dict[frozenset[str], list[RuleSet]] = {}
         self._candidates_of: Mapping[str, list[RuleSet]] | None = None
         self._keeps_components = False
-        self.set_variables(self._variables)
-
-    # Parsing
-
-    def set_variables(self, variables: dict[str, str]) -> None:
-        """Set the variables, and use what was parsed with them before."""
-        # Textual clears its current cache.
-        self._parse_cache = LRUCache(1)
-        super().set_variables(variables)
-        self._parse_cache = self._parsed_with(variables)
 
     def reparse(self) -> None:
         """Apply the current variables; parses only what was not parsed with them before."""
         self.parse()
-
-    def preparing(self, variables: dict[str, str]) -> Iterator[None]:
-        """Parse for other variables in advance, one source per step, so that `set_variables` is fast."""
-        other = Stylesheet(variables=variables)
-        other._parse_cache = self._parsed_with(variables)
-        for place, source in list(self.source.items()):
-            other._parse_rules(source.content, place, source.is_defaults, source.tie_breaker, source.scope)
-            yield
-
-    def _parsed_with(self, variables: Mapping[str, str]) -> LRUCache[tuple[object, ...], list[RuleSet]]:
-        key = frozenset(variables.items())
-        parsed = self._parsed.get(key)
-        if parsed is None:
-            parsed = self._parsed[key] = LRUCache(256)
-        return parsed
-
-    # Styling
 
     def apply(
         self, node: DOMNode, *, animate: bool = False, cache: dict[tuple[object, ...], RulesMap] | None = None

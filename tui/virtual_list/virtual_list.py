@@ -16,7 +16,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.content import Content
-from textual.css.styles import StylesBase
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -45,8 +44,8 @@ def framed_lines(
     Args:
         widget: its borders, padding and filters are those of every line.
         crop: the part of the widget to render.
-        line: gives a line of the content, with its styles and without borders.
-        cells: how long lines are; one of another length is left to Textual.
+        line: gives a line of the content, of so many `cells`, with its styles and without borders.
+        cells: how long lines are.
         styled: renders a part of the widget as Textual does.
     """
     gutter, width = widget.styles.gutter, widget.region.width
@@ -62,9 +61,6 @@ def framed_lines(
     lines.append(example)
     for y in range(first + 1, last):
         strip = line(y - gutter.top)
-        if strip.cell_length != cells:
-            lines += styled(Region(0, y, width, 1))
-            continue
         for each in filters:
             strip = strip.apply_filter(each, background)
         lines.append(Strip([*left, *strip._segments, *right], width))
@@ -558,9 +554,6 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self.restyle(palette)
 
     def _component(self, name: str) -> Style:
-        styles = self.get_component_styles(name)
-        if self.opacity == 1.0 and _is_opaque(styles):
-            return styles.partial_rich_style
         full = self.get_component_rich_style(name)
         own = self.get_component_rich_style(name, partial=True)
         color = full.color if own.color is not None else None
@@ -924,14 +917,6 @@ def _drawn(bar: ScrollBar) -> list[Segment]:
         window_size=ceil(bar.window_size) if is_needed else 0,
         position=bar.position,
     ).segments
-
-
-def _is_opaque(styles: StylesBase) -> bool:
-    """Whether styles look the same on every background."""
-    translucent = (
-        {styles.color.a, styles.background.a} - {0.0, 1.0} or styles.opacity < 1 or styles.text_opacity < 1
-    )
-    return not (translucent or styles.auto_color or styles.background_tint.a)
 
 
 def _paint_selected(strip: Strip, span: tuple[int, int], style: Style) -> Strip:

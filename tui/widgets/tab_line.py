@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.content import Content
 from textual.style import Style
+from textual.widget import Widget
+
+
+class TabLine(Widget):
+    """A line that `tab_line` has laid out; a click on a tab calls `choose` with its name."""
+
+    def __init__(self, choose: Callable[[str], None]) -> None:
+        super().__init__()
+        self._choose = choose
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the pointer."""
+        if name := str(event.style.meta.get("tab", "")):
+            self._choose(name)
 
 
 def tab_line(tabs: Sequence[tuple[str, Content]], gap: int) -> Content:
@@ -18,8 +32,3 @@ def tab_line(tabs: Sequence[tuple[str, Content]], gap: int) -> Content:
         for number, (name, tab) in enumerate(tabs, 1)
     ]
     return Content("").join(shown)
-
-
-def clicked_tab(event: events.Click) -> str:
-    """Return the name of the tab below the pointer; empty if there is none."""
-    return str(event.style.meta.get("tab", ""))

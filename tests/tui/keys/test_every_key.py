@@ -18,10 +18,9 @@ from tests.tui.panes.test_queue import listed, queue_of
 from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import SEND, Stage
 from tests.tui.screens.test_viewer import ready, write
-from tests.tui.tree_host import cursor, laid_session, rows
+from tests.tui.tree_host import cursor, laid_session, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.link import LinkScreen
@@ -125,7 +124,7 @@ async def test_the_tree_is_paged(tmp_path: Path) -> None:
     session = laid_session(tmp_path)
     for number in range(60):
         (session / f"z{number:02}.txt").write_text("x")
-    files = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
+    files = pane_of(session, tmp_path / "SAVED_REPORTS")
     async with hosted(files) as (_, pilot):
         await until(lambda: "z59.txt" in rows(files))
         files.focus()

@@ -24,12 +24,9 @@ class TabsHost(App[None]):
         self.chosen: list[str] = []
 
     def compose(self) -> ComposeResult:
-        tabs = PaneTabs()
+        tabs = PaneTabs(self.chosen.append)
         tabs.show(self.panes, self.active)
         yield tabs
-
-    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
-        self.chosen.append(event.pane)
 
     @property
     def line(self) -> str:

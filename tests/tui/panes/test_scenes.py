@@ -276,7 +276,7 @@ def pane_of(kind: str, clock: list[float]) -> Any:
 async def test_the_scene_is_shown(kind: str, size: tuple[int, int], lines: list[str]) -> None:
     clock = [0.0]
     if kind == "status":
-        await play(StatusStage(StatusFacts(clock=lambda: clock[0]), clock, size[0]), lines)
+        await play(StatusStage(StatusFacts(clock=lambda: at(clock[0]).timestamp()), clock, size[0]), lines)
         return
     host = PaneHost(pane_of(kind, clock))
     async with host.run_test(size=size) as pilot:

@@ -23,7 +23,7 @@ from ua_tui.tui.panes.status.layout import short_count, short_model, short_time
 STARTED = SessionStarted(
     session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-4-5-20250929", demo=True
 )
-RECEIVED = QueryReceived(query_id="q", text="x")
+RECEIVED = QueryReceived(query_id="q", text="x", at=datetime.fromtimestamp(100.0, UTC))
 
 
 class StatusApp(App[None]):

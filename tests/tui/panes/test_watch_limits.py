@@ -29,7 +29,7 @@ PROGRAM = """
 
     async def main(root):
         tree.SWEEP_SECONDS = 3_600.0
-        pane = WorkspacePane(root)
+        pane = pane_of(root)
         async with hosted(pane) as (app, _):
             await until(lambda: "first" in rows(pane))
             (root / "new" / "inner").mkdir(parents=True)

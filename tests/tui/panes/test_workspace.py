@@ -13,7 +13,7 @@ import pytest
 from tests.paths import PROJECT
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.pane_host import handle_events
-from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
+from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, pane_of, rows
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events.types import QueryFinished, QueryReceived
 from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP
@@ -37,7 +37,7 @@ async def test_articles_are_listed_by_their_titles_and_numbers_by_their_value(se
     (session / "search_results" / "search_news_102104_73e4it5tq5bpb.json").write_text(searched)
     for number in (2, 10, 1):
         (session / "work_products" / f"report{number}.html").write_text("x")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 30)) as (app, pilot):
         await until(lambda: "  report10.html" in rows(pane))
         pane.reveal(articles / "x")
@@ -79,7 +79,7 @@ async def test_cursor_folds_and_scroll_stay_while_files_come_and_go(session: Pat
     for number in range(40):
         (session / "search_results" / f"b{number:02}.json").write_text("{}")
     (session / "extracted_articles" / "x.md").write_text("x")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(40, 14)) as (_, pilot):
         await until(lambda: "  b39.json" in rows(pane))
         pane.focus()
@@ -101,7 +101,7 @@ async def test_cursor_folds_and_scroll_stay_while_files_come_and_go(session: Pat
 
 
 async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
-    pane = WorkspacePane(tmp_path)
+    pane = pane_of(tmp_path)
     async with hosted(pane) as (_, _pilot):
         handle_events(pane, [QueryReceived(query_id="q", text="go")])
         await until(lambda: model_of(pane).folders[str(tmp_path)].listing is not None)
@@ -122,7 +122,7 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
 async def test_a_folder_of_thousands_is_capped_and_lists_more_on_demand(tmp_path: Path) -> None:
     for number in range(FOLDER_CAP + 3):
         (tmp_path / f"f{number:05}").touch()
-    pane = WorkspacePane(tmp_path)
+    pane = pane_of(tmp_path)
     async with hosted(pane) as (app, pilot):
         await until(lambda: len(rows(pane)) == FOLDER_CAP + 1)
         assert rows(pane)[-1] == "… 3 more"
@@ -138,7 +138,7 @@ async def test_a_folder_of_thousands_is_capped_and_lists_more_on_demand(tmp_path
 async def test_names_of_two_lines_or_that_are_no_text_are_shown_harmlessly(tmp_path: Path) -> None:
     (tmp_path / "a\nb").write_text("x")
     os.close(os.open(os.fsencode(tmp_path) + b"/\xff\xfe", os.O_CREAT | os.O_WRONLY))
-    pane = WorkspacePane(tmp_path)
+    pane = pane_of(tmp_path)
     async with hosted(pane, size=(60, 16)) as (app, pilot):
         await until(lambda: len(rows(pane)) == 2)
         await pilot.pause()
@@ -188,7 +188,9 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
         from ua_tui.tui.panes.workspace.pane import WorkspacePane
         class Leaves(App):
             def compose(self):
-                yield WorkspacePane(Path(sys.argv[1]), Path(sys.argv[1]) / "missing")
+                pane = WorkspacePane()
+                pane.set_root(Path(sys.argv[1]), Path(sys.argv[1]) / "missing")
+                yield pane
             async def on_mount(self):
                 self.run_worker(self.leave)
             async def leave(self):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import Host, hosted, sit_at_a_desktop
-from tests.tui.tree_host import cursor, laid_session, rows
+from tests.tui.tree_host import cursor, laid_session, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import pack
@@ -46,7 +46,7 @@ async def test_o_hands_a_harmless_copy_of_html_to_the_browser(
     report = session / "work_products" / "report.html"
     report.write_text("<h1>Report</h1><script>alert(1)</script>")
     (session / "script.sh").write_text("rm -r x")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     pane.copies = tmp_path / "copies"
     async with hosted(pane, size=(60, 24)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
@@ -96,7 +96,7 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
     (session / "paper.pdf").write_bytes(b"%PDF-1.4\nall of it is text")
     editor = tmp_path / "my editor.py"
     editor.write_text("import sys; open(sys.argv[1], 'a').write('edited'); sys.exit(len(sys.argv) - 2)")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(80, 24)) as (app, pilot):
         await until(lambda: "notes.md" in rows(pane))
         monkeypatch.delenv("VISUAL", raising=False)

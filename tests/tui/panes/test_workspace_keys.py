@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import hosted, screen_text
-from tests.tui.tree_host import cursor, laid_session, on_screen, rows
+from tests.tui.tree_host import cursor, laid_session, on_screen, pane_of, rows
 from tests.waiting import until
 from ua_tui.tui.panes.workspace.folder_tree import matcher
-from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
@@ -23,7 +22,7 @@ async def test_hidden_files_sorting_and_filtering_leave_cursor_folds_and_scroll_
     for number in range(60):
         (session / "search_results" / f"f{number:02}.json").write_text("x" * number)
     (session / "search_results" / ".hidden").write_text("x")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(50, 14)) as (_, pilot):
         await until(lambda: "  f59.json" in rows(pane))
         pane.focus()
@@ -45,7 +44,7 @@ async def test_hidden_files_sorting_and_filtering_leave_cursor_folds_and_scroll_
 
 
 async def test_a_file_counts_as_seen_only_when_it_was_shown_or_opened(session: Path) -> None:
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(50, 16)) as (app, pilot):
         app.previewing = False
         await until(lambda: "run.log" in rows(pane))
@@ -69,7 +68,7 @@ async def test_a_file_counts_as_seen_only_when_it_was_shown_or_opened(session: P
 
 
 async def test_the_cursor_passing_over_files_does_not_count_as_seeing_them(session: Path) -> None:
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(50, 30)) as (_, pilot):
         await until(lambda: "run.log" in rows(pane))
         for number in range(9):

@@ -9,13 +9,12 @@ import pytest
 
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.pane_host import handle_events
-from tests.tui.tree_host import cursor, laid_session, on_screen, rows
+from tests.tui.tree_host import cursor, laid_session, on_screen, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.events.types import QueryFinished, QueryReceived, SessionStarted
 from ua_tui.tui.panes.workspace import tree as workspace_tree
 from ua_tui.tui.panes.workspace import watch as folder_watch
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
-from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order
 from ua_tui.tui.panes.workspace.watch import FolderWatch, Unseen
 
@@ -30,7 +29,7 @@ async def test_thousands_of_files_at_once_are_picked_up_in_few_rounds(
 ) -> None:
     for name in ("first.json", *(f"z{number:02}.json" for number in range(30))):
         (session / "search_results" / name).write_text("{}")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(50, 20)) as (app, pilot):
         await until(lambda: "  first.json" in rows(pane))
         pane.focus()
@@ -65,7 +64,7 @@ async def test_a_sweep_finds_what_the_kernel_did_not_report(
 
     monkeypatch.setattr(FolderWatch, "hints", deaf)
     monkeypatch.setattr(workspace_tree, "SWEEP_SECONDS", 0.05)
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(50, 20)):
         await until(lambda: "run.log" in rows(pane))
         (session / "at_rest.txt").write_text("x")
@@ -90,7 +89,7 @@ async def test_what_is_written_before_the_watch_has_begun_is_seen_without_a_swee
     monkeypatch.setattr(workspace_tree, "SWEEP_SECONDS", 3_600.0)
     found = session / "search_results" / "found.json"
     found.touch()
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(50, 20)) as (app, _):
         pane.reveal(found)
         await until(lambda: cursor(pane) == "found.json" and "0B" in screen_text(app))
@@ -101,7 +100,7 @@ async def test_what_is_written_before_the_watch_has_begun_is_seen_without_a_swee
 
 async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session: Path) -> None:
     (session.parent / "session_20261101_050000").mkdir()
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 20)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.tree_view._on_polling("Raise the limit.")
@@ -114,7 +113,7 @@ async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session:
 
 
 async def test_a_new_session_shows_its_records_once_a_query_has_finished(session: Path) -> None:
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     started = SessionStarted(session_id="s", workspace=str(session), cwd="/", version="0")
     everything = ["extracted_articles", "search_results", "work_products", "run.log"]
     async with hosted(pane, size=(60, 20)) as (app, pilot):
@@ -144,7 +143,7 @@ async def test_any_size_of_terminal_shows_something(session: Path, size: tuple[i
     deep = session / "work_products" / "a" / "b" / "c" / "d" / "e" / "f"
     deep.mkdir(parents=True)
     (deep / "表計算.md").write_text("x")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=size) as (_, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()

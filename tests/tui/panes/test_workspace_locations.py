@@ -7,14 +7,13 @@ import pytest
 
 from tests.tui.files_host import Host, hosted
 from tests.tui.pane_host import handle_events
-from tests.tui.tree_host import cursor, laid_session, rows
+from tests.tui.tree_host import cursor, laid_session, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation
 from ua_tui.core.records.journal import Journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.toolkit.articles import article_path
-from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.provenance import Origins
 
 
@@ -43,7 +42,7 @@ def call(name: str, given: dict[str, object], id_: str = "toolu_1") -> ToolCallS
 
 async def test_only_the_place_in_sight_is_watched(session: Path) -> None:
     other(session, "session_20261101_050000")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane) as (_, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
@@ -67,7 +66,7 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
     (session.parent / "session_20261103_050000").symlink_to("/")
     os.close(os.open(bad / "huge", os.O_CREAT | os.O_WRONLY))
     os.truncate(bad / "huge", 2 << 30)
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 16)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
@@ -91,7 +90,7 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
 async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
     for number in range(10_000):
         (session.parent / f"session_{number:05}").mkdir()
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 16)) as (_, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
@@ -157,7 +156,7 @@ async def test_the_journal_of_another_session_shows_where_its_files_came_from(se
     for event in (call("WebSearch", {"query": "chips"}, "toolu_9"), artifact("found.json", "toolu_9")):
         journal.append(event)
     journal.close()
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 30)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
@@ -177,7 +176,7 @@ async def test_the_journal_of_another_session_shows_where_its_files_came_from(se
 
 async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:
     other(session, "session_20261101_050000")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 20)) as (app, pilot):
         assert isinstance(app, Host)
         await until(lambda: "run.log" in rows(pane))
@@ -189,7 +188,7 @@ async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:
 
 async def test_a_file_that_went_while_another_place_was_shown_leaves_no_mark(session: Path) -> None:
     other(session, "session_20261101_050000")
-    pane = WorkspacePane(session)
+    pane = pane_of(session)
     async with hosted(pane, size=(60, 20)) as (_, pilot):
         await until(lambda: "run.log" in rows(pane))
         pane.focus()

@@ -31,7 +31,7 @@ from textual.pilot import Pilot
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.pane_host import handle_events
 from tests.tui.panes.test_scenes import event_of, scenes
-from tests.tui.tree_host import cursor, laid_session, model_of, rows
+from tests.tui.tree_host import cursor, laid_session, model_of, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.storage.compression import pack
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
@@ -142,7 +142,7 @@ async def test_the_scene_is_shown(
     tmp_path: Path, _kind: str, size: tuple[int, int], lines: list[str]
 ) -> None:
     root = laid_session(tmp_path)
-    pane = WorkspacePane(root, tmp_path / "SAVED_REPORTS")
+    pane = pane_of(root, tmp_path / "SAVED_REPORTS")
     (tmp_path / "SAVED_REPORTS").mkdir()
     async with hosted(pane, size=size) as (app, pilot):
         desk = Desk(root, pane, app, pilot)

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.tui.files_host import Host
 from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, looks
-from tests.tui.tree_host import laid_session, rows
+from tests.tui.tree_host import laid_session, pane_of, rows
 from tests.waiting import until
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
@@ -45,7 +45,7 @@ async def shown(tmp_path: Path, size: tuple[int, int], theme: str, *keys: str) -
     session = laid_session(tmp_path)
     for day in (3, 11):
         laid_session(tmp_path, f"session_202611{day:02}_050000")
-    pane = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
+    pane = pane_of(session, tmp_path / "SAVED_REPORTS")
     app = Host(pane, theme=theme)
     app.previewing = False
     async with app.run_test(size=size) as pilot:

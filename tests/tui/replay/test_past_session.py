@@ -20,6 +20,7 @@ from tests.tui.tree_host import cursor
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.describe import Severity
 from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.index import SessionIndex
@@ -34,7 +35,6 @@ from ua_tui.core.storage.queue_file import write_queue
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.port import ToResume
-from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.feed import EventFeed, ViewHandler
 from ua_tui.tui.panes.observers.pane import ObserversPane
@@ -493,7 +493,7 @@ def test_the_message_below_counts_what_is_missing() -> None:
     stats = SessionStats(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
     message = past_message(stats, ["one\nmore", *["x"] * 30])
     assert message is not None
-    assert message.tone is Tone.WARNING
+    assert message.severity is Severity.STOPPED
     assert message.details[:3] == (
         "The first 3M of its journal are omitted: it is too long to be shown in full.",
         "2 lines of its journal are damaged and omitted.",

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
-from textual.command import Command, CommandList
-from textual.css import stylesheet as textual_stylesheet
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
-from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
 
 from tests.tui.app_host import opened
@@ -19,29 +16,8 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from ua_tui.core.settings.parsers import OF_TEXTUAL, OWN_THEMES
-from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.theme.themes import ABOUT, THEMES, setting_of
+from ua_tui.tui.theme.themes import ABOUT, THEMES
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
-
-
-async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:
-    """Choose a theme from the list, and not before all themes are ready."""
-    app.action_change_theme()
-    await until(lambda: len(app.screen_stack) == 2)
-    await pilot.press(*setting_of(theme))
-    await until(lambda: highlighted(app) == setting_of(theme))
-    await pilot.pause()
-    await until(lambda: not any(worker.group == "themes" for worker in app.workers))
-    await pilot.pause()
-    await pilot.press("enter")
-    await until(lambda: app.theme == theme and len(app.screen_stack) == 1)
-    await pilot.pause()
-
-
-def highlighted(app: UaTuiApp) -> str:
-    """The command under the cursor of the palette."""
-    option = app.screen.query_one(CommandList).highlighted_option
-    return str(option.hit.text) if isinstance(option, Command) else ""
 
 
 def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
@@ -52,33 +28,6 @@ def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
         for name, component in node._component_styles.items():
             found[f"{node} {name}"] = dict(component.base._rules)
     return found
-
-
-@pytest.mark.slow
-async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
-    tmp_path: Path, monkeypatch: Patch, shared_styles: dict[object, object]
-) -> None:
-    shared_styles.clear()
-    app = make_app(tmp_path, make_session(tmp_path))
-    parsed_in: list[str] = []
-    parse = vars(textual_stylesheet)["parse"]
-
-    def noting(*args: object, **kwargs: object) -> object:
-        parsed_in.append(app.theme)
-        return parse(*args, **kwargs)
-
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.state == "idle")
-        await pilot.pause()
-        monkeypatch.setattr(textual_stylesheet, "parse", noting)
-        await chosen(app, pilot, "ua-light")
-        assert set(parsed_in) == {"ua-dark"}
-        parsed_in.clear()
-        await chosen(app, pilot, "ua-dark")
-        assert parsed_in == []
-        # Themes of Textual are parsed when the cursor comes to them.
-        await chosen(app, pilot, "nord")
-        assert set(parsed_in) == {"ua-dark"}
 
 
 @pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])

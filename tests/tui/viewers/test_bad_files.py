@@ -14,9 +14,8 @@ from textual import events
 
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
-from tests.tui.tree_host import laid_session, rows
+from tests.tui.tree_host import laid_session, pane_of, rows
 from tests.waiting import until
-from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 
@@ -111,7 +110,7 @@ async def test_what_vanishes_while_it_is_previewed_is_reported(tmp_path: Path) -
     report, kept = folder / "b_report.txt", folder / "a_kept.txt"
     for path in (report, kept):
         path.write_text(f"words of {path.name}\n")
-    pane, preview = WorkspacePane(session), PreviewPane()
+    pane, preview = pane_of(session), PreviewPane()
     pane.styles.height = preview.styles.height = 15
     async with hosted(pane, preview, size=(80, 40)) as (app, pilot):
         pane.focus()

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
 from functools import partial
 from typing import assert_never
 
 from rich.segment import Segment
 from rich.style import Style
 
+from ua_tui.core.events.describe import Severity
 from ua_tui.core.events.tool_names import Step, describe_plan
 from ua_tui.core.events.units import duration, live_duration, quantity, size
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import AGENTS, SessionView
 from ua_tui.tui.panes.conversation.results import Result
+from ua_tui.tui.render.events import MARKS
 from ua_tui.tui.render.format import Mark, middle_cut, tail_cut
 from ua_tui.tui.render.layout import (
     PLAIN,
@@ -41,16 +42,6 @@ LIVE_LIMIT = 8_000
 LEAST_ACTIVITY = 24
 """Cells below which the line of a sub-agent leaves its task out, for what it does."""
 LIVE_ROWS = 30
-
-
-class Tone(Enum):
-    """How prominent a message of the app is."""
-
-    QUIET = "quiet"
-    GOOD = "good"
-    WARNING = "warning"
-    WAITING = "waiting"
-    BAD = "bad"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,15 +89,15 @@ class Prose(_Base):
 class Fold(_Base):
     """One line for a folded text: thinking, or the messages of a sub-agent with what it does.
 
-    `mark` and `tone` are the state of a sub-agent, `name` its title for a short line, and `activity` its current call
-    and the last line that it wrote.
+    `mark` and `severity` are the state of a sub-agent, `name` its title for a short line, and `activity` its current
+    call and the last line that it wrote.
     """
 
     title: str
     summary: str = ""
     name: str = ""
     mark: str = ""
-    tone: Tone = Tone.QUIET
+    severity: Severity = Severity.INFO
     activity: str = ""
     open: bool = False
     markdown: bool = True
@@ -129,8 +120,7 @@ class Fold(_Base):
 class Notice(_Base):
     """A message of the application: a mark, one sentence, and details."""
 
-    mark: str
-    tone: Tone
+    severity: Severity
     text: str
     details: tuple[str, ...] = ()
 
@@ -277,7 +267,7 @@ def _abridged(source: str) -> str:
 def _fold(block: Fold, width: int, theme: ConversationTheme, linked: _Linked) -> Line:
     line: Line = [Segment(f"{UNFOLDED if block.open else FOLDED} ", theme.fold)]
     if block.mark:
-        line.append(Segment(f"{block.mark} ", _mark_style(block.tone, theme)))
+        line.append(Segment(f"{block.mark} ", _mark_style(block.severity, theme)))
     room = width - line_width(line) - width_of(block.summary) - 2
     title = block.title
     if block.activity and block.name and room - width_of(title) - 2 < LEAST_ACTIVITY:
@@ -290,18 +280,26 @@ def _fold(block: Fold, width: int, theme: ConversationTheme, linked: _Linked) ->
     return spread(line, [Segment(block.summary, theme.facts)], width)
 
 
-def _mark_style(tone: Tone, theme: ConversationTheme) -> Style:
-    styles = {Tone.QUIET: theme.app, Tone.GOOD: theme.good, Tone.BAD: theme.bad}
-    return styles.get(tone, theme.warning)
+def _mark_style(severity: Severity, theme: ConversationTheme) -> Style:
+    styles = {
+        Severity.INFO: theme.app,
+        Severity.STARTED: theme.app,
+        Severity.SUCCESS: theme.good,
+        Severity.ERROR: theme.bad,
+    }
+    return styles.get(severity, theme.warning)
 
 
 def _notice(block: Notice, width: int, theme: ConversationTheme, linked: _Linked) -> list[Line]:
-    mark = _mark_style(block.tone, theme)
-    text = mark if block.tone in {Tone.BAD, Tone.WAITING} else theme.app
-    other = theme.app if block.tone is Tone.BAD else PLAIN
+    mark = _mark_style(block.severity, theme)
+    text = mark if block.severity in {Severity.ERROR, Severity.QUESTION} else theme.app
+    other = theme.app if block.severity is Severity.ERROR else PLAIN
     texts = [(block.text, text), *((detail, other) for detail in block.details)]
     lines = [line for each in texts for line in wrap(linked(*each), max(1, width - 2))]
-    return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]
+    return [
+        [Segment(f"{'' if number else MARKS[block.severity]:<2}", mark), *line]
+        for number, line in enumerate(lines)
+    ]
 
 
 def _links(block: Card, theme: ConversationTheme) -> Line:

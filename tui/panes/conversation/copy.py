@@ -136,7 +136,7 @@ def _height(block: Block, line: str, width: int) -> int:
         case Verbatim():
             alone: Block = Verbatim(key=None, text=line, quiet=block.quiet)
         case Notice():
-            alone = Notice(key=None, mark=block.mark, tone=block.tone, text=line)
+            alone = Notice(key=None, severity=block.severity, text=line)
         case _:
             return 1
     return len(render_block(alone, width, _THEME))
@@ -144,8 +144,6 @@ def _height(block: Block, line: str, width: int) -> int:
 
 def selected_text(view: VirtualList[Block], selection: Selection) -> str:
     """Return what was written in the selected lines, in one piece however the screen broke it."""
-    if not view.entries:
-        return ""
     total = view.heights.total
     first, last = selection.start, selection.end
     start, line = view.heights.at(max(0, first.y) if first is not None else 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 
 from ua_tui.core.events.continuation import is_own
-from ua_tui.core.events.describe import PATHS
+from ua_tui.core.events.describe import PATHS, Severity
 from ua_tui.core.events.types import (
     ArtifactChanged,
     Event,
@@ -29,7 +29,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
+from ua_tui.tui.panes.conversation.blocks import Card, Heading, Notice, Verbatim
 from ua_tui.tui.panes.conversation.folds import STOPPED, Folds
 from ua_tui.tui.panes.conversation.notices import (
     OF_A_QUERY,
@@ -91,7 +91,6 @@ class Dialogue:
         self.results = Results()
         self.not_described: list[Card] = []
         self.key_of_newest = ""
-        self._running = False
         self._left: dict[str, Result] = {}
         self._cards: dict[str, Card] = {}
         self._newest: Card | None = None
@@ -108,7 +107,7 @@ class Dialogue:
         )
         if result is not None and is_shown:
             self._left[result.path] = result
-            if not self._running:
+            if not view.activity.queries:
                 self.show_results()
         match event:
             case TextDelta() | MessageFinished() if event.parent_tool_use_id is not None:
@@ -143,7 +142,6 @@ class Dialogue:
 
     def on_query_received(self, event: QueryReceived) -> None:
         """Add a query, with who asked it."""
-        self._running = True
         self._left.clear()
         self._cards.clear()
         for topic in [each for each in self._topics if isinstance(each, tuple) and each[0] == OF_A_QUERY]:
@@ -230,7 +228,6 @@ class Dialogue:
             self._set_path(event.query_id, event.at, "COMPLEX")
         if isinstance(event, QueryFinished):
             self.on_query_finished(event, view)
-            self._running = False
             self.show_results()
         message = message_of(event)
         if message is not None:
@@ -242,7 +239,7 @@ class Dialogue:
         """Note in a few words that the request was repeated: what comes next is the answer, or why there is none."""
         notice = self._topics.pop(RETRY, None)
         if notice is not None:
-            self._reword(notice, "·", Tone.QUIET, RETRIED)
+            self._reword(notice, Severity.INFO, RETRIED)
 
     # -- finished work ----------------------------------------------------------------------------
 
@@ -274,7 +271,7 @@ class Dialogue:
         hidden = sum(result.path not in self._cards for result in left)
         if hidden:
             more = f"{quantity(hidden, 'more file')} in the workspace."
-            self.add_message(AppMessage("·", Tone.QUIET, more, topic="more results"))
+            self.add_message(AppMessage(Severity.INFO, more, topic="more results"))
             self._topics.pop("more results")
 
     def _show_key(self, card: Card) -> None:
@@ -359,10 +356,8 @@ class Dialogue:
             if message is not None:
                 self.add_message(message)
 
-    def _reword(
-        self, notice: Notice, mark: str, tone: Tone, text: str, details: tuple[str, ...] = ()
-    ) -> None:
-        notice.mark, notice.tone, notice.text, notice.details = mark, tone, text, details
+    def _reword(self, notice: Notice, severity: Severity, text: str, details: tuple[str, ...] = ()) -> None:
+        notice.severity, notice.text, notice.details = severity, text, details
         self.page.change(notice)
 
     def add_message(self, message: AppMessage) -> None:
@@ -373,7 +368,7 @@ class Dialogue:
         if message.before:
             self._topics.pop(topic, None)
             if notice is not None and last is not None and last is not notice:
-                self._reword(notice, "·", Tone.QUIET, message.before)
+                self._reword(notice, Severity.INFO, message.before)
                 notice = None
         if message.instead_of and notice is None:
             trailing = itertools.takewhile(lambda block: isinstance(block, Notice), reversed(blocks))
@@ -381,13 +376,12 @@ class Dialogue:
             if (notice := next(same, None)) is not None:
                 details = notice.details
         if notice is not None:
-            self._reword(notice, message.mark, message.tone, message.text, details)
+            self._reword(notice, message.severity, message.text, details)
         else:
             key = ("app", next(self._numbers))
-            notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
-            notice.details = details
+            notice = Notice(key=key, group=key, severity=message.severity, text=message.text, details=details)
             # What is good to know, but calls for nothing, comes below the queries to try.
-            is_deferred = message.tone is Tone.QUIET and not blocks
+            is_deferred = message.severity in (Severity.INFO, Severity.STARTED) and not blocks
             (self.page.deferred.append if is_deferred else self.page.add)(notice)
         if topic is not None and not message.before:
             self._topics[topic] = notice

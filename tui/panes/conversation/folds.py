@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ua_tui.core.events.describe import Severity
 from ua_tui.core.events.tool_names import Step
 from ua_tui.core.events.types import (
     MessageFinished,
@@ -16,9 +17,10 @@ from ua_tui.core.events.units import count as scaled
 from ua_tui.core.events.units import duration, live_duration, quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim, plan_text
+from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Verbatim, plan_text
 from ua_tui.tui.panes.conversation.page import Page
 from ua_tui.tui.panes.conversation.stream import pieces_of
+from ua_tui.tui.render.events import MARKS
 from ua_tui.tui.render.format import Mark
 
 SHORTEST_SHOWN = 0.1
@@ -26,7 +28,7 @@ SHORTEST_SHOWN = 0.1
 
 STOPPED = "stopped by you"
 _ENDS = {"success": "done", "error": "failed"}
-_MARKS = {"success": (Mark.SUCCESS, Tone.GOOD), "error": (Mark.ERROR, Tone.BAD)}
+_SEVERITIES = {"success": Severity.SUCCESS, "error": Severity.ERROR}
 _LONGEST_LINE = 160
 
 
@@ -167,8 +169,12 @@ class Folds:
         facts += [duration(seconds)] if seconds >= SHORTEST_SHOWN else []
         # What it worked on tells finished ones apart.
         work.fold.name = ""
-        mark, work.fold.tone = _MARKS.get(status, (Mark.CANCELLED, Tone.WARNING))
-        work.fold.mark, work.fold.summary, work.fold.activity = mark.glyph, " · ".join(facts), work.first_line
+        work.fold.severity = severity = _SEVERITIES.get(status, Severity.STOPPED)
+        work.fold.mark, work.fold.summary, work.fold.activity = (
+            MARKS[severity],
+            " · ".join(facts),
+            work.first_line,
+        )
         self._page.change(work.fold)
 
     def end_subagents(self, status: str, view: SessionView) -> None:

@@ -24,24 +24,10 @@ from ua_tui.core.events.units import spoken_duration
 from ua_tui.core.json_values import table_of
 from ua_tui.core.provider.error_messages import AT_LIMIT
 from ua_tui.core.text import clean_line
-from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.render.agent_failures import informative_causes
-from ua_tui.tui.render.events import MARKS
 
 _LONGEST = 2_000
 RETRY, RETRIED = ("retry",), "Retried."
-_TONES = {
-    Severity.INFO: Tone.QUIET,
-    Severity.STARTED: Tone.QUIET,
-    Severity.SUCCESS: Tone.GOOD,
-    Severity.RETRY: Tone.WARNING,
-    Severity.STOPPED: Tone.WARNING,
-    Severity.QUESTION: Tone.WAITING,
-    Severity.WARNING: Tone.WARNING,
-    Severity.ERROR: Tone.BAD,
-}
-
-
 OF_A_QUERY = "of a query"
 """The first part of a topic that ends with the next query: what is reported after it is a message of its own."""
 
@@ -55,8 +41,7 @@ class AppMessage:
     A message also replaces one of the notices at the end if its text is `instead_of`.
     """
 
-    mark: str
-    tone: Tone
+    severity: Severity
     text: str
     details: tuple[str, ...] = ()
     topic: Hashable = None
@@ -141,10 +126,9 @@ def _message(
     before: str = "",
     instead_of: str = "",
 ) -> AppMessage:
-    mark, tone = MARKS[description.severity], _TONES[description.severity]
     text = description.sentence[:_LONGEST].strip()
     details = tuple(detail[:_LONGEST] for detail in details)
-    return AppMessage(mark, tone, text, details, topic, before, instead_of)
+    return AppMessage(description.severity, text, details, topic, before, instead_of)
 
 
 def _end_of_query(event: QueryFinished) -> AppMessage:

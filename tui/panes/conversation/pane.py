@@ -44,6 +44,7 @@ from ua_tui.tui.panes.conversation.results import describe_file
 from ua_tui.tui.panes.conversation.search import Search
 from ua_tui.tui.panes.requests import CompareFile, OpenFile, StopSubagent
 from ua_tui.tui.panes.suggestions import Suggestions
+from ua_tui.tui.render.events import MARKS
 from ua_tui.tui.render.format import Mark, spinner
 from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, warm_up
@@ -192,7 +193,7 @@ class ConversationPane(VirtualList[Block]):
             wrapped = wrap([(query, style + Style(meta={"suggestion": number}))], max(1, width - 4))
             lines += [[Segment("    ") if n else mark, *line] for n, line in enumerate(wrapped)]
         for notice in self.dialogue.page.deferred:
-            lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
+            lines += [[], *wrap([(f"{MARKS[notice.severity]} {notice.text}", muted)], width)]
         return lines
 
     def highlight(self, entry: Block, rendered: Rendered, line: int, strip: Strip) -> Strip:

@@ -91,11 +91,7 @@ class Run:
     milliseconds: float | None = None
     open: bool = False
     quiet: bool = False
-    report: str = ""
-    found: str = ""
-    red: int = 0
-    doubtful: int = 0
-    doubts: str = ""
+    check: ReportChecked | None = None
     rule: tuple[str, str] | None = None
     revision: int = 0
 
@@ -115,18 +111,19 @@ class Run:
         self.cause = clean((event.error or "")[:4_000]).strip()
         if event.status == "failed":
             self.what = clean_line(self.cause) or "failed"
-        elif self.report:
-            self.artifacts = [self.report]
+        elif (check := self.check) is not None:
+            self.artifacts = [check.report]
             # What was found comes first: where there is room for one of them, the row above names the file.
-            self.what = "  ".join(filter(None, (self.doubts, self.found, _names(self.artifacts))))
+            found = (_doubts(check), clean_line(check.summary, 500), _names(self.artifacts))
+            self.what = "  ".join(filter(None, found))
             self.counts = ""
-            self.mark = Mark.DENIED if self.red else Mark.SUCCESS
+            self.mark = Mark.DENIED if check.red else Mark.SUCCESS
         else:
             self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
         self.said = self._sentence(event)
         if self.artifacts and not self.cause:
             # A name with a random part says less than the query or the address of the call.
-            is_named = self.report or _names(self.artifacts[:1]) in self.artifacts[0]
+            is_named = self.check is not None or _names(self.artifacts[:1]) in self.artifacts[0]
             self.about = self.what if is_named else topic or self.what
 
     def _sentence(self, event: ObserverFinished) -> str:
@@ -134,8 +131,8 @@ class Run:
         noun, done = known or ("item", "saved")
         if self.cause or event.status == "failed":
             said = f"{noun} not {done}: {self.what}" if known else self.what
-        elif self.report:
-            found = quantity(self.doubtful, "doubtful claim") if self.doubtful else "no doubtful claims"
+        elif (check := self.check) is not None:
+            found = quantity(check.doubtful, "doubtful claim") if check.doubtful else "no doubtful claims"
             said = f"{noun} {done}: {found}"
         else:
             files = quantity(len(self.artifacts), "file")
@@ -149,6 +146,11 @@ def _names(paths: Sequence[str]) -> str:
     # The name of the observer says the first folder; a folder in it, such as `unparsed`, says more.
     first = artifact_name(clean_line(paths[0].partition("/")[2] or paths[0]))
     return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
+
+
+def _doubts(check: ReportChecked) -> str:
+    counts = {state: sum(each.get(state, 0) for each in check.counts.values()) for state in RISK}
+    return ", ".join(f"{number:,} {state}" for state, number in counts.items() if state in RED and number)
 
 
 def _counts(event: ObserverFinished) -> str:
@@ -201,7 +203,7 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
         # What is blank left of the time is room for the name.
         right = [Segment(f" {time}", theme.number)]
         room += TIME_CELLS - line_width(right)
-    cut = tail_cut if failed or run.report or run.observer == "compliance" else name_cut
+    cut = tail_cut if failed or run.check is not None or run.observer == "compliance" else name_cut
     style = theme.bad if failed else theme.quiet if run.quiet else theme.what
     left.append(Segment(cut(_with_suffixes(run, run.what, room), max(1, room)), style))
     return [spread(left, right, width), *_cause(run, width, style)]
@@ -215,7 +217,7 @@ def render_words(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
     room = width - 4 - width_of(said)
     if run.about and room >= ROOM_FOR_A_NAME:
         about = _with_suffixes(run, run.about, room)
-        cut = name_cut if run.about == run.what and not run.report else tail_cut
+        cut = name_cut if run.about == run.what and run.check is None else tail_cut
         line.append(Segment(f"  {cut(about, room)}", theme.counts))
     return [cut_line(line, width), *_cause(run, width, style)]
 
@@ -356,8 +358,12 @@ class ObserversPane(VirtualList[Run]):
                 self._note(event.path, copied=True)
             case ArtifactChanged():
                 self._note(event.path, changed=True)
-            case ReportChecked():
-                self._on_report_checked(event)
+            case ReportChecked(tool_use_id=call):
+                of_check = (REPORT_CHECK, call or "")
+                checked = self._find(lambda run: (run.observer, run.tool_use_id) == of_check)
+                if checked is not None:
+                    checked.check = event
+                    self._change(checked)
             case ComplianceFailed() | ComplianceEnforced():
                 self._on_compliance(event)
             case _:
@@ -382,17 +388,6 @@ class ObserversPane(VirtualList[Run]):
     def _find(self, is_wanted: Callable[[Run], bool]) -> Run | None:
         """The newest row like this."""
         return next(filter(is_wanted, reversed(self._runs.values())), None)
-
-    def _on_report_checked(self, event: ReportChecked) -> None:
-        run = self._find(
-            lambda run: (run.observer, run.tool_use_id) == (REPORT_CHECK, event.tool_use_id or "")
-        )
-        if run is not None:
-            run.report, run.found = event.report, clean_line(event.summary, 500)
-            counts = {state: sum(each.get(state, 0) for each in event.counts.values()) for state in RED}
-            run.red, run.doubtful = event.red, event.doubtful
-            run.doubts = ", ".join(f"{counts[state]:,} {state}" for state in RISK if counts.get(state))
-            self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:
         run = self._runs.get(key := f"run/{event.run_id}")

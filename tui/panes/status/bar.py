@@ -16,7 +16,6 @@ from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
 
-from ua_tui.core.events.types import Event
 from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import Hint, keys_of
@@ -106,10 +105,6 @@ class StatusLine(Widget):
         self._read_state = read_state
         self.state = read_state()
 
-    def handle_event(self, event: Event, view: SessionView) -> None:
-        """Note when what an event is about began or ended."""
-        self.facts.handle_event(event, view)
-
     def show_view(self, view: SessionView) -> None:
         """Show the session as it is now."""
         self.facts.view = view
@@ -127,7 +122,7 @@ class StatusLine(Widget):
 
     def watch_state(self, state: str) -> None:
         """Run the spinner while the session is busy, and only then."""
-        self.facts.note_state(state, busy=state in BUSY)
+        self.facts.stopping_since = self.facts.clock() if state == "stopping" else None
         self._run_timer()
 
     def _run_timer(self) -> None:
@@ -198,17 +193,13 @@ class StatusLine(Widget):
         """Describe everything that the line shows, each with a label and a sentence."""
         return self._source.describe()
 
-    @property
+    @property  # type: ignore[misc]  # made of what the line shows
     def tooltip(self) -> VisualType | None:
         """The complete status, as it is when the pointer is over the line."""
         from ua_tui.tui.widgets.dialog import fields
 
         rows = self.describe()
         return fields(*rows) if rows else None
-
-    @tooltip.setter
-    def tooltip(self, tooltip: VisualType | None) -> None:
-        raise AttributeError("the tooltip of the status line is made of what it shows")
 
     async def on_click(self, event: Click) -> None:
         """Do what the key under the pointer does, or open what the cell there belongs to."""

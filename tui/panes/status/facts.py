@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from ua_tui.core.events.tool_names import tool_label
-from ua_tui.core.events.types import (
-    AgentSilent,
-    Event,
-    McpServer,
-    PathFellBack,
-    QueryClassified,
-    QueryFinished,
-    QueryReceived,
-)
+from ua_tui.core.events.types import McpServer, PathFellBack, QueryClassified
 from ua_tui.core.events.units import quantity
 from ua_tui.core.session.budget import WARN_AT
 from ua_tui.core.text import clean_line
@@ -60,45 +52,20 @@ MOST_MARKS = 5
 
 @dataclass
 class StatusFacts:
-    """Everything that the line shows of the session's `view`; `handle_event` notes the times of work.
+    """Everything that the line shows of the session's `view`.
 
     `tracing` lists where traces go besides the session's folder, `folder` is what of the current folder takes effect
-    (`TrustState`), `trace` finds the trace. Times are those of `clock`, in seconds. `badge` is shown before all else.
+    (`TrustState`), `trace` finds the trace. `clock` is the time of day, in seconds; `stopping_since` is when the
+    session began to stop what it does, if it still does. `badge` is shown before all else.
     """
 
     view: SessionView = field(default_factory=SessionView)
     tracing: Sequence[str] = ()
     trace: Callable[[], Trace | None] = lambda: None
     folder: str = ""
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.time
     badge: str = ""
-    since: float | None = None
     stopping_since: float | None = None
-    silent_since: float | None = None
-    elapsed: float = 0.0
-
-    def note_state(self, state: str, *, busy: bool) -> None:
-        """Note the new state of the session, and whether it is at work in it."""
-        self.stopping_since = self.clock() if state == "stopping" else None
-        if not busy and self.since is not None:
-            self.elapsed = self.clock() - self.since
-            self.since = None
-
-    def handle_event(self, event: Event, view: SessionView) -> None:
-        """Note when the work that an event is about began or ended."""
-        self.view = view
-        match event:
-            case QueryReceived():
-                self.since, self.elapsed = self.clock(), 0.0
-            case QueryFinished():
-                self.silent_since = None
-                if self.since is not None or event.duration_ms:
-                    self.elapsed = event.duration_ms / 1000
-                self.since = None
-            case AgentSilent():
-                self.silent_since = None if event.over else self.clock() - event.silent_ms / 1000
-            case _:
-                pass
 
     # -- as cells ---------------------------------------------------------------------------------
 
@@ -150,10 +117,9 @@ class StatusFacts:
         }.get(state, (state, "·", "$text-muted"))
         if self.view.activity.needs_person:
             word, mark, style = "needs you", "?", "bold $text-warning"
-        elif state == "running" and self.silent_since is not None:
-            silent = self.view.activity.silent
-            name = clean_line(silent.name, 20) if silent is not None else ""
-            word = f"{name or 'no answer'} {short_time(self.clock() - self.silent_since)}"
+        elif state == "running" and (silent := self.view.activity.silent) is not None:
+            since = silent.at.timestamp() - silent.silent_ms / 1000
+            word = f"{clean_line(silent.name, 20) or 'no answer'} {short_time(self.clock() - since)}"
             style = "$text-warning"
         return Content.styled(f"{mark} {word:<9}" if state in BUSY else f"{mark} {word}", style)
 
@@ -220,8 +186,13 @@ class StatusFacts:
 
     def _seconds(self) -> float:
         # While the work is being stopped, the time is that of stopping.
-        since = self.since if self.stopping_since is None else self.stopping_since
-        return self.clock() - since if since is not None else self.elapsed
+        if self.stopping_since is not None:
+            return self.clock() - self.stopping_since
+        running = next(reversed(self.view.activity.queries.values()), None)
+        if running is not None:
+            return self.clock() - running.at.timestamp()
+        last = self.view.last_query
+        return last.end.duration_ms / 1000 if last is not None and last.end is not None else 0.0
 
     def _share_text(self) -> str:
         """How full the context is; in tokens if its size stays unknown, as that of a model without a price does."""

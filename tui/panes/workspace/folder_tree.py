@@ -77,9 +77,8 @@ class FolderTree:
 
     Args:
         base: the folder whose entries are the topmost rows; it need not exist.
-        newest_first: names are dates, and the latest comes first.
-        only: decides by the name, and by whether it is a folder, which entries of `base` are shown.
-        eager: folders near the base are listed before they are opened.
+        only: decides by the name, and by whether it is a folder, which entries of `base` are shown: folders whose names
+            are dates, the latest first. Without it, folders near the base are listed before they are opened.
 
     Attributes:
         pattern: what the rows are filtered by.
@@ -88,14 +87,10 @@ class FolderTree:
     def __init__(
         self,
         base: str,
-        *,
-        newest_first: bool = False,
         only: Callable[[str, bool], bool] | None = None,
-        eager: bool = True,
     ) -> None:
         self.base = base
-        self.newest_first = newest_first
-        self.eager = eager
+        self.eager = only is None
         self.order = Order.NAME
         self.hidden = False
         self.with_records = True
@@ -116,16 +111,9 @@ class FolderTree:
 
     def request(self, path: str) -> Request:
         """How to list a folder."""
-        folder, is_base = self.folders[path], path == self.base
-        return Request(
-            path,
-            folder.limit,
-            folder.listing.stamp if folder.listing is not None and path in self.doubted else 0,
-            self.order,
-            self.newest_first and is_base,
-            self._only if is_base else None,
-            title_of,
-        )
+        folder, only = self.folders[path], self._only if path == self.base else None
+        unless = folder.listing.stamp if folder.listing is not None and path in self.doubted else 0
+        return Request(path, folder.limit, unless, self.order, only, title_of)
 
     def update(self, listing: Listing) -> tuple[list[FileEntry], bool] | None:
         """Update a folder from a listing; returns its new entries, and whether it is listed for the first time.
@@ -170,7 +158,7 @@ class FolderTree:
             folder.listing = self._sorted(folder.listing)
 
     def _sorted(self, listing: Listing) -> Listing:
-        newest_first = self.newest_first and listing.path == self.base
+        newest_first = self._only is not None and listing.path == self.base
         entries = self.order.first(listing.entries, len(listing.entries), newest_first=newest_first)
         return replace(listing, entries=entries, order=self.order)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textual import events
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
 from ua_tui.tui.panes.workspace.scan import file_time_ns
 from ua_tui.tui.panes.workspace.watch import Unseen
-from ua_tui.tui.widgets.tab_line import clicked_tab, tab_line
+from ua_tui.tui.widgets.tab_line import TabLine, tab_line
 
 _SESSION_HINT = "What the agent finds and writes appears here."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
@@ -48,7 +46,7 @@ def places_of(session: Path, saved_reports: Path | None) -> list[Place]:
     path = os.path.abspath(session)
     places = [Place("session", "Session", FolderTree(path), _SESSION_HINT)]
     if saved_reports is not None:
-        reports = FolderTree(os.path.abspath(saved_reports), newest_first=False)
+        reports = FolderTree(os.path.abspath(saved_reports))
         places.append(Place("reports", "Reports", reports, _REPORTS_HINT))
     beside, own = os.path.split(path)
     if os.path.basename(beside) == WORKSPACES:
@@ -56,7 +54,7 @@ def places_of(session: Path, saved_reports: Path | None) -> list[Place]:
         def is_other(name: str, is_folder: bool) -> bool:
             return is_folder and name.startswith(_SESSIONS) and name != own
 
-        others = FolderTree(beside, newest_first=True, only=is_other, eager=False)
+        others = FolderTree(beside, is_other)
         places.append(
             Place("others", "Others", others, _OTHERS_HINT, marks=False, deep=False, read_only=True)
         )
@@ -69,12 +67,14 @@ def place_of(places: list[Place], path: str) -> Place | None:
     return max(inside, key=lambda place: len(place.model.base), default=None)
 
 
-class PlaceTabs(Static):
+class PlaceTabs(TabLine):
     """One line of titles: the active one by weight and underline, one with new files by a mark. A click chooses."""
 
-    def __init__(self, choose: Callable[[str], None]) -> None:
-        super().__init__()
-        self._choose = choose
+    _line = Content("")
+
+    def render(self) -> Content:
+        """Show the titles."""
+        return self._line
 
     def offer(self, places: Sequence[Place], active: Place | None, unseen: Unseen) -> None:
         """Offer places, and mark the one that is active."""
@@ -85,10 +85,6 @@ class PlaceTabs(Static):
             tab = Content.assemble(" ", (place.title, style), (f" {NEW}" if is_fresh else "", "$accent"), " ")
             tabs.append((place.name, tab))
         line = tab_line(tabs, 1)
-        if line != self.content:
-            self.update(line, layout=False)
-
-    def on_click(self, event: events.Click) -> None:
-        """Choose the title under the pointer."""
-        if name := clicked_tab(event):
-            self._choose(name)
+        if not line.is_same(self._line):
+            self._line = line
+            self.refresh()

@@ -103,9 +103,7 @@ class WorkspacePane(Vertical):
     copies: Path | None = None
     """Where copies for the browser are written; the user's cache folder when None."""
 
-    def __init__(
-        self, root: Path | None = None, saved_reports: Path | None = None, *, id: str | None = None
-    ) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.border_title = Content("Workspace")
         self._note = ""
@@ -113,24 +111,16 @@ class WorkspacePane(Vertical):
         self.origins = Origins()
         self._tabs = PlaceTabs(self._choose_place)
         self._line = Input(placeholder="part of a name, or *.json", compact=True)
+        self._line.display = self._tabs.display = False
         self._places: list[Place] = []
-        self._start_with = (root, saved_reports)
         self._left_at: tuple[str | None, int] | None = None
         self._resting: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Compose tabs, tree and filter line."""
-        self._line.display = False
-        self._tabs.display = False
         yield self._tabs
         yield self.tree_view
         yield self._line
-
-    def on_mount(self) -> None:
-        """Show what the pane was made for."""
-        root, saved_reports = self._start_with
-        if root is not None and not self._places:
-            self.set_root(root, saved_reports)
 
     # -- what others call -------------------------------------------------------------------------
 

@@ -59,8 +59,8 @@ class PreviewPane(DocumentView):
         path: Path
         found: OpenArticle
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self.border_title = Content("Preview")
         self.path: Path | None = None
         self.document: Document | None = None

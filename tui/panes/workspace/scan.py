@@ -87,15 +87,15 @@ class Listing:
 class Request:
     """A folder to list and how.
 
-    At most `limit` entries are listed, the first in `order`, and only those that `only` lets through. A folder whose
-    stamp is `unless` is not listed again. `title_of` finds the title of a file by its folder, name and time of change.
+    At most `limit` entries are listed, the first in `order`, and only those that `only` lets through, whose names are
+    dates. A folder whose stamp is `unless` is not listed again. `title_of` finds the title of a file by its folder,
+    name and time of change.
     """
 
     path: str
     limit: int
     unless: int = 0
     order: Order = Order.NAME
-    newest_first: bool = False
     only: Callable[[str, bool], bool] | None = None
     title_of: Callable[[str, str, int], str] | None = None
 
@@ -106,7 +106,7 @@ def file_time_ns() -> int:
     Linux stamps files with a clock that is updated every few milliseconds (clock_gettime(2),
     CLOCK_REALTIME_COARSE): by the finer clock a file may look older than one before it.
     """
-    coarse = getattr(time, "CLOCK_REALTIME_COARSE", _LINUX_COARSE if sys.platform == "linux" else None)
+    coarse = _LINUX_COARSE if sys.platform == "linux" else None
     return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
 
 
@@ -125,7 +125,7 @@ def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[L
 
 
 def _list(request: Request, hidden: bool) -> Listing:
-    path, order, newest = request.path, request.order, request.newest_first
+    path, order, newest = request.path, request.order, request.only is not None
     stamp, looked = _stamp(path), time.time_ns()
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):

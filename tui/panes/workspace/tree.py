@@ -340,7 +340,7 @@ class WorkspaceTree(VirtualList[Row]):
                 requests = [model.request(path) for path in batch if path in model.folders]
                 model.doubted.difference_update(batch)
                 listings = await asyncio.to_thread(list_folders, requests, hidden=model.hidden)
-                differs = False
+                differs, noted = False, len(self.unseen)
                 for listing in listings:
                     news = model.update(listing)
                     folder = model.folders.get(listing.path)
@@ -349,11 +349,11 @@ class WorkspaceTree(VirtualList[Row]):
                         if news is not None:
                             self._mark_new(place, folder, *news)
                         self._forget_gone(place, folder)
-                if model is self.model:
-                    if differs:
-                        self.changed()
+                if differs and model is self.model:
+                    self.changed()
                     self._go_to_wanted()
-                self._show_counts()
+                if differs or len(self.unseen) != noted:
+                    self._show_counts()
         finally:
             self._scanning = False
 
