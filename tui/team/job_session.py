@@ -117,7 +117,7 @@ async def run_job(
     Args:
         claim: the job; an attempt above 1 resumes its session.
         stop: ends the session at once, as when the job is another worker's; or soon: no further action begins, and it
-            ends when those that run have ended. It is also set here, when the job is found to be lost.
+            ends when those that run have ended. Both are also set here, when the job is found to be lost or overdue.
         settings: those of the worker.
         note: records what the job costs, and whether it waits for somebody; returns False if it is another worker's.
         address: the team's database, to which the session is copied, and where people are asked and commands come from;
@@ -126,9 +126,9 @@ async def run_job(
     run = _JobRun(claim, stop, settings, note, address)
 
     async def leave() -> None:
-        await until(stop.soon.wait(), run.parking.wait())
+        await stop.soon.wait()
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if stop.soon.is_set() else PARKING_SECONDS):
+            async with asyncio.timeout(PARKING_SECONDS if run.parked else None):
                 await run.leave()
 
     outcome = await until(run.run(), until(leave(), stop.wait()))
@@ -149,7 +149,6 @@ class _JobRun:
     _note_at: Note
     _address: Address | None
     ledger: SessionActions = field(init=False)
-    parking: asyncio.Event = field(default_factory=asyncio.Event)
     left: str = ""
     parked: str = ""
     _progress: JobProgress = field(default_factory=JobProgress)
@@ -235,8 +234,7 @@ class _JobRun:
         folder = await self._earlier_folder(settings)
         if isinstance(self.ledger, FolderActions) and self._claim.folder:
             await self.ledger.open(Path(self._claim.folder))
-            earlier = [each.tool for each in await self._earlier_actions("running")]
-            self._unknown = tuple(dict.fromkeys(earlier))
+            self._unknown = tuple(dict.fromkeys(await self._earlier_tools("running")))
         if self._progress.succeeded:
             return self.outcome("done")
         text, resume = self._claim.job.query, None
@@ -247,7 +245,7 @@ class _JobRun:
                 prepare_resume, settings, folder, named=named, workspace=self._held
             )
             if self._progress.view.setup.spoken:
-                text = resumption([each.tool for each in await self._earlier_actions("running")])
+                text = resumption(await self._earlier_tools("running"))
         try:
             session = await self._compose(settings, asks, resume)
         except ConversationGone as gone:
@@ -340,14 +338,15 @@ class _JobRun:
             self._held.close()
             self._held = None
 
-    async def _earlier_actions(self, *states: str) -> list[Any]:
+    async def _earlier_tools(self, *states: str) -> list[str]:
+        """The tools of the actions of earlier attempts that are in one of these states."""
         try:
             actions = await self.ledger.earlier()
         except LedgerRefusal as error:
             # What may not run again is denied in any case.
             log.warning("the earlier actions cannot be read: %s", error.__cause__)
             return []
-        return [each for each in actions if each.state in states]
+        return [each.tool for each in actions if each.state in states]
 
     async def _query_with_note(self) -> str:
         """The query for a new conversation, with what ran in the one that is gone."""
@@ -355,7 +354,7 @@ class _JobRun:
         unknown = "It is not known whether these succeeded"
         parts = [self._claim.job.query]
         for words, states in ((ran, ("done", "failed")), (unknown, ("running",))):
-            tools = [clean_line(each.tool, 200) for each in await self._earlier_actions(*states)]
+            tools = [clean_line(each, 200) for each in await self._earlier_tools(*states)]
             if tools:
                 parts.append(f"{words}: {', '.join(dict.fromkeys(tools))}.")
         return "\n\n".join(parts)
@@ -428,11 +427,8 @@ class _JobRun:
         closing = asyncio.create_task(session.close(reason))
         _closing.add(closing)
         closing.add_done_callback(_closing.discard)
-        if reason == "finished":
-            await asyncio.shield(closing)
-            return
         with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
+            async with asyncio.timeout(None if reason == "finished" else CLOSE_SECONDS):
                 await asyncio.shield(closing)
 
     # -- what the store knows ---------------------------------------------------------------------
@@ -453,7 +449,7 @@ class _JobRun:
             if self._address is not None and (why := _overdue(now - (asked or now), (asked or now) - began)):
                 self._relay.keeps_questions = True
                 self.parked = why
-                self.parking.set()
+                self._stop.soon.set()
 
     async def _note(self) -> None:
         state: Literal["running", "needs_you"] = "needs_you" if self._relay.needs_you else "running"

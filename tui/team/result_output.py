@@ -164,21 +164,23 @@ class ResultOutput:
         self._rows: dict[str, list[Job]] = {}
         for job in jobs:
             self._rows.setdefault(job.id, []).append(job)
-        self._shown: set[int] = set()
+        self._shown: set[str] = set()
         self._began = time.monotonic()
 
     def show(self, result: JobResult) -> None:
         """Give out a job that is over, once."""
-        self.results[result.job.id] = result
-        rows = [row for row in self._rows.get(result.job.id, ()) if row.number not in self._shown]
-        if rows and self.file is not None and result.attempt:
-            known = self.file.known.get(result.job.id)
+        job_id = result.job.id
+        self.results[job_id] = result
+        if job_id in self._shown or job_id not in self._rows:
+            return
+        if self.file is not None and result.attempt:
+            known = self.file.known.get(job_id)
             if known is None or (known.attempt, known.state) != (result.attempt, result.state):
                 self.file.add(result)
-        if rows and not self._shown and self._target is not None:
+        if not self._shown and self._target is not None:
             self._target.rewrite([])
-        for row in rows:
-            self._shown.add(row.number)
+        self._shown.add(job_id)
+        for row in self._rows[job_id]:
             fields = fields_of(result, row, since=self.since)
             if self._as_json:
                 self._write(json_line(fields))

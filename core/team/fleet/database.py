@@ -25,7 +25,7 @@ from ua_tui.core.postgres.connection import (
 from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.postgres.state import ALIVE_SECONDS
-from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetBatch, FleetRow, FleetState, FleetWorker
+from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, FleetState, FleetWorker
 from ua_tui.core.team.letters import read_question
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import describe_question
@@ -98,14 +98,8 @@ class DatabaseSessions:
         self._address = address
         self._changed = changed
         self._lost_at = 0.0
-        self.rows: tuple[FleetRow, ...] = ()
-        """The sessions, and the first of the jobs that wait."""
-        self.batches: tuple[FleetBatch, ...] = ()
-        self.workers: tuple[FleetWorker, ...] = ()
-        self.notice = ""
-        """Why the rows are old; empty if they are not."""
-        self.is_read = False
-        """Whether all was read, or could not be read for the first time."""
+        self.fleet = Fleet(is_reading=True)
+        """The sessions with the first of the jobs that wait, batches and workers; its notice says why they are old."""
 
     async def read(self) -> None:
         """Read everything once.
@@ -132,14 +126,14 @@ class DatabaseSessions:
     def _lost(self, error: Exception) -> None:
         text = str(error) if isinstance(error, TeamError) else "the server does not answer"
         reason = text.removeprefix(f"the team's database {self._address} cannot be used, because ")
-        if not self.notice:
+        if not self.fleet.notice:
             log.warning("the sessions of the team are not up to date: %s", reason)
             self._lost_at = time.time()
-        self.notice = reason[:1].upper() + reason[1:]
+        notice = reason[:1].upper() + reason[1:]
         if not isinstance(error, TeamError) or is_temporary(error):
             since = datetime.fromtimestamp(self._lost_at).astimezone()
-            self.notice = f"The team's database has been unreachable since {since:%H:%M}: {reason}"
-        self.is_read = True
+            notice = f"The team's database has been unreachable since {since:%H:%M}: {reason}"
+        self.fleet = msgspec.structs.replace(self.fleet, notice=notice, is_reading=False)
         self._changed()
 
     async def _read_all(self, connection: Connection) -> None:
@@ -150,12 +144,11 @@ class DatabaseSessions:
                 for statement, most in _READ.items()
             ]
             ((now,),) = await rows_of(connection, _NOW)
-        self.batches = tuple(msgspec.convert(_cleaned(row) | row["jobs"], FleetBatch) for row in batches)
-        self.workers = tuple(msgspec.convert(_cleaned(row), FleetWorker) for row in workers)
+        known = tuple(msgspec.convert(_cleaned(row), FleetWorker) for row in workers)
         # What its session does may not show in its own row, as while a worker restores a large one.
-        heard = {each.name: each.seen for each in self.workers}
+        heard = {each.name: each.seen for each in known}
         seen = (max(row["seen"], heard.get(row["where"], row["seen"])) for row in sessions)
-        self.rows = (
+        rows = (
             *(
                 _with_silence(_row_of(row), now - last, last)
                 for row, last in zip(sessions, seen, strict=True)
@@ -165,8 +158,8 @@ class DatabaseSessions:
                 for row in waiting
             ),
         )
-        self.notice = ""
-        self.is_read = True
+        listed = tuple(msgspec.convert(_cleaned(row) | row["jobs"], FleetBatch) for row in batches)
+        self.fleet = Fleet(rows=rows, batches=listed, workers=known)
         self._changed()
 
 

@@ -19,7 +19,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.json_store import open_lock
 from ua_tui.core.storage.regular_file import hold_lock, is_locked, open_regular
 from ua_tui.core.storage.workspace import JOURNAL, LETTERS
-from ua_tui.core.team.fleet.rows import FleetBatch, FleetRow, FleetState
+from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetState
 from ua_tui.core.team.records import Counts
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
@@ -88,41 +88,41 @@ class LocalSessions:
         self._summaries: dict[str, Summary] = {}
         self._activities: dict[str, JournalActivity] = {}
         self._batch_of: dict[str, FleetBatch] = {}
-        self.rows: tuple[FleetRow, ...] = ()
-        """All sessions."""
-        self.batches: tuple[FleetBatch, ...] = ()
-        self.problem = ""
+        self.fleet = Fleet()
+        """The sessions and the batches; its notice says what cannot be listed."""
 
     def refresh(self, *, first: bool = False) -> bool:
         """Read which sessions there are, each only if it has changed; returns whether anything has."""
-        before = self.rows, self.batches, self.problem
+        before = self.fleet
         try:
             read = self._index.refresh(keep=first)
             self._summaries = {summary.name: summary for batch in read for summary in batch}
         except UniversalAgentError as error:
-            self.problem = str(error)
-            return self.problem != before[2]
+            self.fleet = msgspec.structs.replace(before, notice=str(error))
+            return self.fleet != before
         found = batches_of(self._index.sessions)
-        self.batches, self.problem = tuple(batch for batch, _ in found), ""
         self._batch_of = {name: batch for batch, names in reversed(found) for name in names}
         self._activities = {
             name: self._activities.get(name) or JournalActivity(self._index.folder(name))
             for name, summary in self._summaries.items()
             if summary.state == "running"
         }
-        self.refresh_running()
-        return before != (self._read_rows(), self.batches, self.problem)
+        self._read_running()
+        self.fleet = Fleet(rows=self._rows(), batches=tuple(batch for batch, _ in found))
+        return self.fleet != before
 
     def refresh_running(self) -> bool:
         """Read what the running sessions have done since the last time; returns whether that is news."""
+        if is_news := self._read_running():
+            self.fleet = msgspec.structs.replace(self.fleet, rows=self._rows())
+        return is_news
+
+    def _read_running(self) -> bool:
         news = [each.read() for each in self._activities.values()]
-        if any(news):
-            self._read_rows()
         return any(news)
 
-    def _read_rows(self) -> tuple[FleetRow, ...]:
-        self.rows = tuple(self._row(name, summary) for name, summary in self._summaries.items())
-        return self.rows
+    def _rows(self) -> tuple[FleetRow, ...]:
+        return tuple(self._row(name, summary) for name, summary in self._summaries.items())
 
     def _row(self, name: str, summary: Summary) -> FleetRow:
         state, activity = _STATES.get(summary.state, "crashed"), summary.why

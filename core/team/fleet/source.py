@@ -82,26 +82,25 @@ class FleetSource:
 
     def fleet(self) -> Fleet:
         """The fleet as it was read last."""
-        rows = {row.id: row for row in self.local.rows}
-        notices = [self.local.problem]
-        if self.team is not None:
-            here = {row.name: row for row in rows.values() if row.folder}
-            for row in self.team.rows:
-                mine = here.get(row.name) if row.host == self._host else None
-                if mine is None:
-                    rows[row.id] = row
-                else:
-                    del rows[mine.id]
-                    # It runs on this machine: it is followed in its own folder.
-                    title = row.title or mine.title
-                    rows[row.id] = replace(row, folder=mine.folder, title=title, demo=mine.demo, where="")
-            notices.append(self.team.notice)
+        local, team = self.local.fleet, Fleet() if self.team is None else self.team.fleet
+        rows = {row.id: row for row in local.rows}
+        here = {row.name: row for row in local.rows}
+        for row in team.rows:
+            mine = here.get(row.name) if row.host == self._host else None
+            if mine is None:
+                rows[row.id] = row
+            else:
+                # A copy of its folder may be another session there, with the same name.
+                rows.pop(mine.id, None)
+                # It runs on this machine: it is followed in its own folder.
+                title = row.title or mine.title
+                rows[row.id] = replace(row, folder=mine.folder, title=title, demo=mine.demo, where="")
         return Fleet(
             rows=arrange(rows.values()),
-            batches=(*self.local.batches, *(self.team.batches if self.team is not None else ())),
-            workers=self.team.workers if self.team is not None else (),
-            is_reading=self.team is not None and not self.team.is_read,
-            notice="; ".join(filter(None, notices)),
+            batches=(*local.batches, *team.batches),
+            workers=team.workers,
+            is_reading=team.is_reading,
+            notice="; ".join(filter(None, (local.notice, team.notice))),
         )
 
     async def _follow_local(self) -> None:

@@ -56,24 +56,23 @@ class Operations:
             TeamError: nothing has this name, or it is not this role's.
         """
         async with connected(self._address) as db, db.transaction():
-            batches, jobs = [], []
+            given: dict[str, list[str]] = {"batch": [], "job": []}
             for name in names:
-                found_batches, found_jobs = await self._find(db, name)
-                batches += found_batches
-                jobs += found_jobs
-            given = {"batches": batches, "jobs": jobs}
+                for kind, id_ in await self._find(db, name):
+                    given[kind].append(id_)
             changed = await db.execute(_CHANGES[operation], given)
             count = changed.rowcount
             if operation == "cancel":
                 count += (await db.execute(_STOP, {**given, "channel": CHANNEL})).rowcount
-            elif batches and operation in ("pause", "resume"):
+            elif given["batch"] and operation in ("pause", "resume"):
                 # After the jobs: they are locked before their batches everywhere.
                 await db.execute(_PAUSE, {**given, "paused": operation == "pause"})
                 ((waiting,),) = await rows_of(db, _WAITING, given)
                 count += waiting
         return count
 
-    async def _find(self, db: Connection, name: str) -> tuple[list[str], list[str]]:
+    async def _find(self, db: Connection, name: str) -> list[tuple[str, str]]:
+        """The batches and jobs of this name: which of them it is (`batch` or `job`), and the id."""
         seen = await rows_of(db, _FIND, {"name": name})
         rows = [row for *row, may_change in seen if may_change]
         if seen and not rows:
@@ -96,9 +95,7 @@ class Operations:
                 f"several people have a batch or job {clean_line(name, 80)!r} in the team's database {self._address}; "
                 f"use an id instead ({found_ones})"
             )
-        return [id_ for kind, id_, _ in rows if kind == "batch"], [
-            id_ for kind, id_, _ in rows if kind == "job"
-        ]
+        return [(kind, id_) for kind, id_, _ in rows]
 
     async def attention(self) -> list[Attention]:
         """What a person has to look at, the oldest first."""
@@ -180,21 +177,21 @@ SELECT 'job', id, owner::text, owner = current_user OR is_worker() FROM job
 WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
 """
 _NAMES = "SELECT DISTINCT name FROM batch WHERE name <> '' AND (owner = current_user OR is_worker())"
-_PAUSE = b"UPDATE batch SET paused = %(paused)s WHERE id = ANY(%(batches)s)"
+_PAUSE = b"UPDATE batch SET paused = %(paused)s WHERE id = ANY(%(batch)s)"
 _WAITING = """
-SELECT coalesce(sum(jobs), 0)::int FROM batch_count WHERE batch = ANY(%(batches)s) AND state = 'waiting'
+SELECT coalesce(sum(jobs), 0)::int FROM batch_count WHERE batch = ANY(%(batch)s) AND state = 'waiting'
 """
 _CHANGES: dict[Operation, bytes] = {
     "cancel": b"""
 UPDATE job SET state = 'cancelled'
-WHERE (batch = ANY(%(batches)s) OR id = ANY(%(jobs)s))
+WHERE (batch = ANY(%(batch)s) OR id = ANY(%(job)s))
     AND (state IN ('waiting', 'held') OR state = 'needs_you' AND worker_id IS NULL)
 """,
-    "pause": b"UPDATE job SET state = 'held' WHERE id = ANY(%(jobs)s) AND state = 'waiting'",
-    "resume": b"UPDATE job SET state = 'waiting' WHERE id = ANY(%(jobs)s) AND state = 'held'",
+    "pause": b"UPDATE job SET state = 'held' WHERE id = ANY(%(job)s) AND state = 'waiting'",
+    "resume": b"UPDATE job SET state = 'waiting' WHERE id = ANY(%(job)s) AND state = 'held'",
     "retry": b"""
 UPDATE job SET state = 'waiting'
-WHERE (batch = ANY(%(batches)s) OR id = ANY(%(jobs)s))
+WHERE (batch = ANY(%(batch)s) OR id = ANY(%(job)s))
     AND (state IN ('failed', 'cancelled') OR state = 'needs_you' AND worker_id IS NULL)
 """,
 }
@@ -202,7 +199,7 @@ _STOP = b"""
 WITH sent AS (
     INSERT INTO command (session, kind)
     SELECT session, 'interrupt' FROM job
-    WHERE (batch = ANY(%(batches)s) OR id = ANY(%(jobs)s)) AND state IN ('running', 'needs_you')
+    WHERE (batch = ANY(%(batch)s) OR id = ANY(%(job)s)) AND state IN ('running', 'needs_you')
         AND worker_id IS NOT NULL AND (owner = current_user OR is_worker())
     RETURNING session
 ) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent

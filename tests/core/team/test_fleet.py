@@ -417,9 +417,11 @@ async def test_a_session_of_both_places_is_listed_once(tmp_path: Path, team_data
     folder = lay(tmp_path)
     add_session(team_database, "a", title="Ours", name=NAME, host="here")
     add_session(team_database, "b", title="Theirs", name=NAME, host="there")
+    # Of a copy of the folder, which is another session there.
+    add_session(team_database, "c", title="Copy", name=NAME, host="here")
     fleet = await make_source(tmp_path, team_database).read()
     rows = {row.id: row for row in fleet.rows}
-    assert rows.keys() == {"team:a", "team:b"}
+    assert rows.keys() == {"team:a", "team:b", "team:c"}
     assert (rows["team:a"].folder, rows["team:b"].folder) == (str(folder), "")
 
 

@@ -38,7 +38,7 @@ async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
     async def act(run: job_session._JobRun) -> Outcome:
         await run.ledger.begin({"key": "mcp__mail__send"}, "call", lambda: False)
         run.parked = "it has been running for 2h"
-        run.parking.set()
+        run._stop.soon.set()
         begun.set()
         await free.wait()
         await run.ledger.finish("call", ok=True, result="sent")
