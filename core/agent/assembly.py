@@ -136,7 +136,7 @@ class AgentAssembly:
         pipelines: Pipelines,
         publish: Publish,
         report: Callable[[str, Exception], None],
-        left: Callable[[], float | None] = lambda: None,
+        left: Callable[[], float | None],
     ) -> None:
         self._left = left
         self._settings = settings

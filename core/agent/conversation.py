@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import threading
@@ -99,12 +98,11 @@ def sealed_entry(entry: JsonMapping, redactor: Redactor) -> bytes:
     # Nothing that is nested so deeply has a picture that the model was sent.
     with suppress(RecursionError):
         entry = _without_data(entry, redactor, data)
-    encoded = encode_entry(entry)
+    encoded = msgspec.json.encode(entry).decode()
     line = seal_json(encoded, redactor)
     if "thinking" in encoded and (content := _without_changed_thinking(entry, line)) is not None:
-        line = seal_json(
-            encode_entry({**entry, "message": {**entry["message"], "content": content}}), redactor
-        )
+        entry = {**entry, "message": {**entry["message"], "content": content}}
+        line = seal_json(msgspec.json.encode(entry).decode(), redactor)
     for name, value in data.items():
         line = line.replace(name.encode(), value.encode())
     return line
@@ -133,14 +131,6 @@ def _without_changed_thinking(entry: JsonMapping, line: bytes) -> list[Any] | No
     if not signed:
         return None
     return [{"type": "text", "text": REDACTED} if at in signed else each for at, each in enumerate(before)]
-
-
-def encode_entry(entry: JsonMapping) -> str:
-    """The text by which an entry is stored."""
-    try:
-        return msgspec.json.encode(entry).decode()
-    except (UnicodeEncodeError, RecursionError, TypeError):
-        return json.dumps(entry)
 
 
 _METADATA = "agent_metadata"

@@ -30,7 +30,7 @@ from ua_tui.core.agent.permissions.policy import is_search
 from ua_tui.core.agent.permissions.taint import LARGEST_READ, Taint, has_addresses
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed
-from ua_tui.core.json_values import JsonObject
+from ua_tui.core.json_values import JsonObject, text_in
 from ua_tui.core.observation import ReturnedFile
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.text import clean
@@ -184,7 +184,7 @@ class AgentHooks(msgspec.Struct, eq=False):
             "tool.before_execute",
             BeforeTool(tool_use_id=tool_use_id, name=name, input=dict(data["tool_input"])),
         )
-        effective, transcript = dict(payload.input), str(data.get("transcript_path") or "")
+        effective, transcript = dict(payload.input), text_in(data, "transcript_path")
         if name in READERS:
             effective = await asyncio.to_thread(self.results.redirect, name, effective, transcript)
         if name in {"Agent", "Task"}:
@@ -226,7 +226,7 @@ class AgentHooks(msgspec.Struct, eq=False):
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self.copies.setdefault(tool_use_id, HookCopies())
-        copies.transcript = str(data.get("transcript_path") or "")
+        copies.transcript = text_in(data, "transcript_path")
         await self.recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
         received = await asyncio.to_thread(
             self.results.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
@@ -288,8 +288,8 @@ class AgentHooks(msgspec.Struct, eq=False):
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
         if self.check_subagent is None or self.stopping:
             return {}
-        agent = clean(str(data.get("agent_type") or ""))
-        task_id = str(data.get("agent_id") or "")
+        agent = clean(text_in(data, "agent_type"))
+        task_id = text_in(data, "agent_id")
         task = self.translator.task_of(task_id)
         try:
             # The results of a sub-agent come as messages: the observers must have them.

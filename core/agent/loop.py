@@ -47,7 +47,7 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.json_values import JsonMapping, JsonObject, text_in
 from ua_tui.core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
 from ua_tui.core.provider.error_messages import AT_LIMIT, refusal
 from ua_tui.core.provider.models import Models
@@ -124,8 +124,8 @@ class AgentLoop:
             listed = await self.client.listed("models")
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
-            commands = [each.get("name") for each in await self.client.listed("commands")]
-            self.commands = frozenset(name for name in commands if isinstance(name, str))
+            commands = await self.client.listed("commands")
+            self.commands = frozenset(filter(None, (text_in(each, "name") for each in commands)))
             await self.servers.attach(lambda: self.client if self.is_alive else None, self._servers_here)
         except BaseException:
             await self.client.disconnect()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import sys
 import tarfile
@@ -91,10 +90,7 @@ async def _endpoints(process: asyncio.subprocess.Process, errors: IO[bytes]) -> 
         lines = errors.read().decode("utf-8", "replace").split("\n")
         reason = next((line for line in reversed(lines) if line.strip()), "they ended without a message")
         raise DemoError(f"the demo's servers could not be started: {reason}")
-    try:
-        return DemoEndpoints(**json.loads(line))
-    except (ValueError, TypeError) as error:
-        raise DemoError("the demo's servers started, but did not report their address; try again.") from error
+    return msgspec.json.decode(line, type=DemoEndpoints)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -35,7 +35,7 @@ from ua_tui.core.demo.playbook import (
 )
 from ua_tui.core.events.continuation import RESUMED
 from ua_tui.core.events.tool_names import inner_tools
-from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.json_values import JsonMapping, JsonObject, object_in
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 OPINION_MARK = "You give a second opinion on claims of a report."
@@ -479,12 +479,8 @@ def _place(session: str, body: JsonMapping) -> str:
 def _blocks(turn: Step, body: JsonMapping) -> list[JsonObject]:
     """The content blocks of an answer; thinking only if the request asks for it."""
     blocks: list[JsonObject] = []
-    thinking = body.get("thinking")
-    wants_thinking = (
-        isinstance(thinking, dict)
-        and thinking.get("type") in {"adaptive", "enabled"}
-        and thinking.get("display") != "omitted"
-    )
+    thinking = object_in(body, "thinking")
+    wants_thinking = thinking.get("type") in {"adaptive", "enabled"} and thinking.get("display") != "omitted"
     if turn.thinking and wants_thinking:
         blocks.append({"type": "thinking", "thinking": turn.thinking, "signature": secrets.token_urlsafe(48)})
     if turn.text:

@@ -31,7 +31,7 @@ from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
 from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise, missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.units import quantity
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, text_in
 from ua_tui.core.net.urls import LOOPBACK
 from ua_tui.core.provider.credentials import find_login
 from ua_tui.core.provider.probe import (
@@ -183,9 +183,8 @@ async def check_logfire(
         problem = export_advice("logfire", "no_connection", reason)
     else:
         if response.status_code == 200:
-            answer = from_json(bytes(data))
-            name = answer.get("project_name") if isinstance(answer, dict) else None
-            if isinstance(name, str) and (project := clean_line(name, 80)):
+            project = clean_line(text_in(from_json(bytes(data)), "project_name"), 80)
+            if project:
                 return ok(f"traces go to the project {project}")
         kind = response.headers.get("content-type", "")
         status = response.status_code

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import object_in, text_in
 from ua_tui.core.provider.probe import model_server, shown_server
 from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
@@ -44,16 +45,16 @@ def find_login(settings: Settings, now: datetime | None = None) -> Login:
         return Login(False, f"The login in {path} cannot be read: {error.strerror}.")
     except (ValueError, RecursionError):
         return Login(False, f"The login in {path} cannot be read: log in again.")
-    account = message.get("claudeAiOauth") if isinstance(message, dict) else None
-    if not isinstance(account, dict) or not (account.get("accessToken") or account.get("refreshToken")):
+    account = object_in(message, "claudeAiOauth")
+    if not (account.get("accessToken") or account.get("refreshToken")):
         return Login(False, f"There is no login in {path}: log in again.")
     until = account.get("expiresAt")
     # In milliseconds; with a refresh token the agent renews it automatically.
     over = isinstance(until, int) and until / 1000 < (now or datetime.now(UTC)).timestamp()
     if over and not account.get("refreshToken"):
         return Login(False, f"The login in {path} has expired: log in again.")
-    plan = account.get("subscriptionType")
-    of = f"Claude {plan.capitalize()} " if isinstance(plan, str) and plan.isalnum() else ""
+    plan = text_in(account, "subscriptionType")
+    of = f"Claude {plan.capitalize()} " if plan.isalnum() else ""
     return Login(True, f"Found a {of}login in {path}.")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,7 +25,7 @@ import msgspec
 from ua_tui.core.errors import Advice, chain_of
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.model_problems import model_advice
-from ua_tui.core.json_values import JsonObject, table_of
+from ua_tui.core.json_values import object_in, objects_in, table_of, text_in, value_in
 from ua_tui.core.net.bodies import is_html
 from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from ua_tui.core.redaction.redactor import Redactor
@@ -196,19 +197,16 @@ async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
             status, data = await _request(client, "GET", url)
     except (TimeoutError, httpx.HTTPError, OSError):
         return ()
-    answer = from_json(data)
-    listed = (
-        answer.get("data") or answer.get("models") if status == 200 and isinstance(answer, dict) else None
-    )
-    rows = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    names = [name for row in rows if isinstance(name := row.get("id") or row.get("name"), str)]
-    return tuple(clean_line(name, 80) for name in names[:8])
+    answer = from_json(data) if status == 200 else None
+    rows = objects_in(answer, "data") or objects_in(answer, "models")
+    names = filter(None, (text_in(row, "id") or text_in(row, "name") for row in rows))
+    return tuple(clean_line(name, 80) for name in islice(names, 8))
 
 
 def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[str, str]:
     """What an answer means, and the server's own message in it."""
     answer = from_json(data)
-    if status == 200 and isinstance(answer, dict) and isinstance(answer.get("content"), list):
+    if status == 200 and isinstance(value_in(answer, "content"), list):
         return "ok", ""
     code = ""
     if answer is not None:
@@ -240,10 +238,8 @@ _KINDS: Mapping[int, str] = {401: "refused", 402: "no_credit", 403: "forbidden",
 
 def _error_in(answer: Any) -> tuple[str, str]:
     """The message and the code of an error, in whichever of the usual forms it is written."""
-    if not isinstance(answer, dict):
-        return "", ""
-    error = answer.get("error")
-    inner: JsonObject = error if isinstance(error, dict) else answer
+    error = value_in(answer, "error")
+    inner = error if isinstance(error, dict) else object_in(answer)
     message = inner.get("message") or inner.get("msg") or inner.get("detail") or error
     code = inner.get("type") or inner.get("code")
     return message if isinstance(message, str) else "", str(code or "")

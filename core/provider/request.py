@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.json_values import text_in
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest, reporting_request
 from ua_tui.core.text import clean_line
@@ -79,7 +80,7 @@ def small_request(settings: Settings, on_request: OnRequest | None = None) -> As
                 f"the model did not answer a small request: {clean_line(str(error))}"
             ) from error
         return SmallReply(
-            "".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict)),
+            "".join(text_in(block, "text") for block in blocks),
             model=str(reply.get("model") or model),
             usage=reply.get("usage"),
         )

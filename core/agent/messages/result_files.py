@@ -37,7 +37,7 @@ from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.events.units import quantity, size
-from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, objects_in
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, objects_in, text_in
 from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
 from ua_tui.core.redaction.masking import masked_file
@@ -158,13 +158,14 @@ class ResultStore(msgspec.Struct, eq=False):
         if not tool_name.startswith("mcp__"):
             return Received(for_observers=response)
         response, files = self._move_files(tool_name, response, transcript)
+        given = Received(response if files else None, response, files)
         saved = replaced_path(response)
         # The toolkit's own limit is higher, and the command line knows it.
         is_own = tool_name.startswith(f"mcp__{TOOLKIT}__")
         blocks = list_in(response)
         texts = [response] if isinstance(response, str) else [_text(each) or "" for each in blocks]
         if saved is None and (is_own or sum(map(len, texts)) <= LIMIT):
-            return Received(response if files else None, response, files)
+            return given
         # The lines that name files are short, and the model needs them.
         lines = [
             each for each in blocks if (text := _text(each)) and any(file.path in text for file in files)
@@ -176,7 +177,7 @@ class ResultStore(msgspec.Struct, eq=False):
             log.warning("a large tool result cannot be given to the agent: %s", error)
             stored = None
         if stored is None:
-            return Received(response if files else None, response, files)
+            return given
         others = [each for each in objects_in(blocks) if _text(each) is None]
         return Received([{"type": "text", "text": _notice(stored)}, *others, *lines], response, files)
 
@@ -237,7 +238,7 @@ class ResultStore(msgspec.Struct, eq=False):
                 changed.append(each)
                 continue
             files.append(moved)
-            text = str(each.get("text") or "").replace(path, moved.path)
+            text = text_in(each, "text").replace(path, moved.path)
             changed.append({**each, "blobSavedTo": moved.path, "text": text})
         return ({**response, "contents": changed}, tuple(files)) if files else (response, ())
 

@@ -177,12 +177,8 @@ class ResultAdapter(msgspec.Struct, frozen=True):
         if len(saved) > self.largest // 2 and saved.translate(None, _SHORT_CHARACTERS):
             log.warning("a saved tool result takes too much memory and was not read")
             return None
-        decoded = from_json(saved) if saved[:100].lstrip().startswith(b"[") else None
-        if (
-            isinstance(decoded, list)
-            and decoded
-            and all(isinstance(b, dict) and "type" in b for b in decoded)
-        ):
+        decoded = list_in(from_json(saved)) if saved[:100].lstrip().startswith(b"[") else []
+        if decoded and all("type" in object_in(each) for each in decoded):
             return _blocks(decoded)
         return (TextContent(saved.decode("utf-8", "replace")),)
 
@@ -303,9 +299,9 @@ def _unwrap(block: ContentBlock) -> ContentBlock:
     """Undo the `{"result": "..."}` an MCP server wraps around a plain string."""
     if not isinstance(block, TextContent) or not block.text.lstrip().startswith('{"result"'):
         return block
-    decoded = from_json(block.text)
-    if isinstance(decoded, dict) and decoded.keys() == {"result"} and isinstance(decoded["result"], str):
-        return TextContent(decoded["result"])
+    match from_json(block.text):
+        case {"result": str(text), **rest} if not rest:
+            return TextContent(text)
     return block
 
 

@@ -45,7 +45,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from ua_tui.core.json_values import JsonObject, list_in, object_in, value_in
+from ua_tui.core.json_values import JsonObject, list_in, object_in, text_in, value_in
 from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
@@ -130,30 +130,23 @@ class Translator:
         self._redactor = redactor or Redactor()
         self._answer = StreamRedactor(self._redactor)
         self._thinking = StreamRedactor(self._redactor)
-        self.query_id = ""
-        self.query = ""
         self.iteration = 0
         self.provider_session_id: str | None = None
         self.model: str | None = None
         self.calls: dict[str, OpenCall] = {}
-        self.last_text = ""
         self.tasks = SubagentTasks()
         self._servers = servers or ServerStates()
         self._server = server or DEFAULT_URL
         self.prices = prices or Prices()
         self._counted: dict[str, str] = {}
         self.malformed = MalformedMessages()
-        self.last_retry = ""
         self._called: dict[str, str] = {}
-        self._begun = time.monotonic()
         self._open: _OpenMessage | None = None
         self._broken: _OpenMessage | None = None
-        self._broke_after: float | None = None
-        self._retries = 0
-        self._is_retried = self._is_resumed = self._continues = False
         self._is_cleared = False
         self._streamed: set[str] = set()
         self._pieces = 0
+        self.begin("", "")
 
     @property
     def current_text(self) -> str:
@@ -167,7 +160,7 @@ class Translator:
         self.last_text = ""
         self.last_retry = ""
         self._begun = time.monotonic()
-        self._broke_after = None
+        self._broke_after: float | None = None
         self._retries = 0
         self._is_retried = self._is_resumed = self._continues = False
 
@@ -245,7 +238,7 @@ class Translator:
                 yield from self._end_streams()
                 message_id = str(started.get("id") or f"message_{self.iteration + 1}")
                 self._streamed.add(message_id)
-                model = str(started.get("model") or "")
+                model = text_in(started, "model")
                 opened = _OpenMessage(message_id, model, usage=object_in(started, "usage"))
                 yield from self._follow_broken(opened)
                 self._open = opened
@@ -481,7 +474,7 @@ class Translator:
                 yield ContextCompaction(
                     query_id=self.query_id,
                     state="finished",
-                    trigger=clean(str(counts.get("trigger") or "")),
+                    trigger=clean(text_in(counts, "trigger")),
                     tokens_before=max(0, _int(counts.get("pre_tokens"), 0)),
                     tokens_after=max(0, _int(counts.get("post_tokens"), 0)),
                 )
@@ -498,7 +491,7 @@ class Translator:
             refused = value_in(cause, "connection", "code") == "ECONNREFUSED"
             return f"{NOT_LISTENING if refused else NO_CONNECTION}{clean(self._server)}", ""
         # It begins with the status, which the error stands for.
-        said = str(cause.get("formatted") or "").removeprefix(str(data.get("error_status"))).strip()
+        said = text_in(cause, "formatted").removeprefix(str(data.get("error_status"))).strip()
         return error, clean_line(self._redactor.redact(said), LONGEST_NAME)
 
     def _result(self, message: sdk.ResultMessage) -> TurnOutcome:

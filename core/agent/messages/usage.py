@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import FieldInfo, fields, replace
 
 from ua_tui.core.events.types import Usage
-from ua_tui.core.json_values import JsonMapping, object_in, objects_in, table_of, value_in
+from ua_tui.core.json_values import JsonMapping, object_in, objects_in, table_of, text_in, value_in
 from ua_tui.core.settings.parsers import ModelPrice
 from ua_tui.core.text import clean, clean_line
 
@@ -304,7 +304,7 @@ def read_context_usage(raw: JsonMapping) -> ContextUsage:
         if each.tokens
     ]
     return ContextUsage(
-        model=clean_line(str(raw.get("model") or ""), 60),
+        model=clean_line(text_in(raw, "model"), 60),
         total=_as(_Count, raw.get("totalTokens")) or 0,
         window=_as(_Count, raw.get("rawMaxTokens")) or _as(_Count, raw.get("maxTokens")) or 0,
         parts=tuple(parts),

@@ -36,7 +36,7 @@ from ua_tui.core.demo.composio.services import (
     ToolFailed,
 )
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
-from ua_tui.core.json_values import JsonMapping, JsonObject, table_of
+from ua_tui.core.json_values import JsonMapping, JsonObject, object_in, table_of
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
@@ -295,10 +295,9 @@ async def _json_object(request: Request) -> JsonObject:
 
 def _session(request: Request, session: DemoRemoteSession) -> JsonObject:
     settings = session.settings
-    connections, toolkits = settings.get("manage_connections"), settings.get("toolkits")
-    manages = bool(connections.get("enable", True)) if isinstance(connections, dict) else True
+    manages = bool(object_in(settings, "manage_connections").get("enable", True))
     config = {**_SAME["session"], "user_id": session.user_id, "manage_connections": {"enabled": manages}}
-    if isinstance(toolkits, dict):
+    if toolkits := object_in(settings, "toolkits"):
         config["toolkits"] = {f"{key}d": toolkits[key] for key in ("enable", "disable") if key in toolkits}
     return {
         "session_id": session.id,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from ua_tui.core.json_values import JsonObject
+from ua_tui.core.json_values import JsonObject, text_in
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.core.toolkit.extract import Extracted, NotReadable
@@ -123,7 +123,7 @@ def article_of(parts: Sequence[JsonObject], problem: str = "") -> Extracted:
     if len(texts) < count:
         why = f" ({problem})" if problem else ""
         sections.append(f"(The text ends here: pages {len(texts) + 1} to {count} were not read{why}.)")
-    title: str | None = clean_line(str(head.get("title") or ""), 300)
+    title: str | None = clean_line(text_in(head, "title"), 300)
     if not _is_title(title or ""):
         lines = map(str.strip, texts[0].splitlines())
         title = next((clean_line(line, 200) for line in lines if sum(map(str.isalpha, line)) > 3), None)

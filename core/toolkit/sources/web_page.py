@@ -37,9 +37,7 @@ def article_in_data(tree: Any, fewest: int) -> Extracted | None:
     """
     best: Extracted | None = None
     for found in _about_the_page(tree):
-        text = next(
-            (to_markdown(v) for name in ("articleBody", "text") if isinstance(v := found.get(name), str)), ""
-        )
+        text = to_markdown(text_in(found, "articleBody") or text_in(found, "text"))
         if text and (best is None or len(text) > len(best.text)):
             best = _with_properties(text, found)
     return best if best is not None and count_words(best.text) >= fewest else None
@@ -48,7 +46,7 @@ def article_in_data(tree: Any, fewest: int) -> Extracted | None:
 def description_in_data(tree: Any, fewest: int) -> Extracted | None:
     """Return the description of what a page is about, if it has at least `fewest` words."""
     for found in _about_the_page(tree):
-        if isinstance(description := found.get("description"), str):
+        if description := text_in(found, "description"):
             text = to_markdown(description)
             return _with_properties(text, found) if count_words(text) >= fewest else None
     return None
@@ -142,9 +140,7 @@ def _walk(value: Any) -> Iterator[Any]:
 
 
 def _with_properties(text: str, found: JsonMapping) -> Extracted:
-    title = next(
-        (v for name in ("headline", "name") if isinstance(v := found.get(name), str) and v.strip()), None
-    )
+    title = next(filter(str.strip, (text_in(found, name) for name in ("headline", "name"))), None)
     date = day_in(str(found.get("datePublished"))) or day_in(str(found.get("datePosted")))
     return Extracted(text, title, _named(found.get("author")), _named(found.get("publisher")), date)
 

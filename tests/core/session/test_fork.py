@@ -11,10 +11,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.journals import read_journal
-from ua_tui.core.agent.conversation import encode_entry
 from ua_tui.core.agent.ledger import ForkedActions, read_actions
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.bus import Bus
@@ -88,7 +88,7 @@ class Recorded:
             "cwd": str(self.folder),
             "message": {"id": message, "role": kind, "content": text},
         }
-        Root(self.folder).append_lines(f"{CONVERSATION}/{ID}.jsonl", [encode_entry(entry).encode()])
+        Root(self.folder).append_lines(f"{CONVERSATION}/{ID}.jsonl", [msgspec.json.encode(entry)])
 
     def query(self, number: int) -> None:
         query, name = f"q{number}", f"work_products/{number}.md"
@@ -169,7 +169,7 @@ def test_the_transcript_of_a_sub_agent_that_began_later_is_left_out(recorded: Re
     place = f"{CONVERSATION}/{ID}/subagents/agent-1.jsonl"
     at = f"{NOON + timedelta(seconds=90):%Y-%m-%dT%H:%M:%S}.000Z"
     entries = ({"type": "agent_metadata", "description": "Look"}, {"type": "user", "timestamp": at})
-    Root(recorded.folder).append_lines(place, [encode_entry(each).encode() for each in entries])
+    Root(recorded.folder).append_lines(place, [msgspec.json.encode(each) for each in entries])
     assert not (recorded.fork("q2") / place).exists()
     assert len((recorded.fork("q3") / place).read_bytes().splitlines()) == 2
 
