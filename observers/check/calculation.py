@@ -27,8 +27,6 @@ one."""
 _BESIDE = 90
 """Characters between two values whose difference no word need name: eight more true figures of 2,734, no wrong one."""
 _MINUS = ("-", "−", "–", "minus")
-_NEAR = 0.03
-"""How near a result must be that may have been rounded: "65.50" for 65.48."""
 _OFTEN_UNSAID = frozenset({"difference", "points", "share", "sum"})
 """Calculations that no word need announce."""
 
@@ -73,7 +71,6 @@ class Task:
     announced: frozenset[str]
     known: Vocabulary
     sentence: frozenset[str] = frozenset()
-    at: int = -1
     operands: Sequence[Operand] = ()
     nearest: int = -1
 
@@ -114,9 +111,8 @@ class Calculation:
 
     def is_change_of(self, problem: str) -> bool:
         """Whether it gives a claim whose value a source has for something else, and has its direction, too."""
-        is_turned = problem in ("direction", "comparison")
         is_ordered = bool(self.order) and self.name in ("difference", "change")
-        return not self.is_wrong and ((is_ordered and not self.is_opposed) or not is_turned)
+        return problem not in ("direction", "comparison") or (is_ordered and not self.is_opposed)
 
     @property
     def is_of_one(self) -> bool:
@@ -167,7 +163,7 @@ def calculate(task: Task) -> Calculation | None:
     One that goes in the other direction is given only if there is no other, and if both values have a time; one that
     gives another value only if there is none that gives the claim's.
     """
-    tried, doubtful, found = {True: 0, False: 0}, list[Calculation](), _tried(task, task.operands)
+    tried, doubtful, found = {True: 0, False: 0}, list[Calculation](), _tried(task)
     for made in found:
         is_said = _is_said(task, made)
         tried[is_said] += 1 / _FAR < made.value / task.claim.value < _FAR
@@ -185,19 +181,19 @@ def _miscalculated(task: Task, found: Sequence[Calculation]) -> Calculation | No
     It shows 25 of 82 wrong results, and takes 5 of 179 true ones that no calculation gives for wrong.
     """
     claim = task.claim
-    if claim.kind != "amount" or claim.is_small or claim.is_word or claim.bound or len(claim.digits) < 2:
+    if claim.is_small or claim.is_word or claim.bound or len(claim.digits) < 2:
         return None
     said = (each for each in found if _is_said(task, each) and 0.3 < each.value / each.claim.value < 3.4)
     made = next(said, None)
-    if made is None or made.level < 1 or not made.is_of_one or made.is_opposed:
+    if made is None or made.level < 1 or not made.is_of_one:
         return None
     own = made.claim.readings[0]
     one, other = (f"{abs(each) / own.step:.0f}" for each in (own.value, made.value))
     shown = made.value / own.written / own.scale
     text = f"{shown:,.0f}" if shown >= 1_000 else f"{shown:.3g}"
-    is_near = math.isclose(own.value, made.value, rel_tol=_NEAR)
-    is_sure = is_mistyped(one, other) or (made.level >= 2 and made.name in task.announced and not is_near)
-    return replace(made, claim=replace(task.claim, text=text), is_wrong=True) if is_sure else None
+    if not is_mistyped(one, other):
+        return None
+    return replace(made, claim=replace(task.claim, text=text), is_wrong=True)
 
 
 def _is_said(task: Task, made: Calculation) -> bool:
@@ -208,15 +204,9 @@ def _is_said(task: Task, made: Calculation) -> bool:
 def _is_named(task: Task, made: Calculation) -> bool:
     """Whether the report names enough of a calculation for a result of so few digits."""
     level, claim = made.level, made.claim
-    is_ordered = bool(claim.sign) and bool(made.order) and made.is_of_one
-    nouns = [each.figure.noun for each in made.operands]
     if claim.is_small:
-        is_of_kind = bool(made.operands[0].figure.unit) or len(set(filter(None, nouns))) < 2
-        # "35, four more than the 31" is of the value before it.
-        is_next = any(each.at == task.at - 1 for each in made.operands if each.level == 1)
-        return level >= 2 or (is_next and is_ordered and is_of_kind)
-    # "A quarter of the people are engineers": the report names what is counted.
-    is_counted = all(nouns) and {root(noun) for noun in nouns} <= task.sentence
+        return level >= 2
+    is_ordered = bool(claim.sign) and bool(made.order) and made.is_of_one
     is_said = made.name in task.announced
     is_long = claim.unit != "%" and (made.name != "sum" or is_said) and made.size >= _LONG
     is_nearest = is_said and {each.passage for each in made.operands} == {task.nearest}
@@ -224,19 +214,19 @@ def _is_named(task: Task, made: Calculation) -> bool:
     # "96 euros, in a group 58": what stands beside each other is compared.
     is_beside = made.name == "difference" and one.passage == other.passage and bool(claim.unit or is_said)
     is_beside &= abs(one.figure.start - other.figure.start) < _BESIDE
-    return level > 0 or is_ordered or is_counted or is_long or is_nearest or is_beside
+    return level > 0 or is_ordered or is_long or is_nearest or is_beside
 
 
-def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
+def _tried(task: Task) -> list[Calculation]:
     """All calculations that may be meant, the likeliest first."""
     claim = task.claim
-    if claim.kind != "amount" or not claim.value or not claim.readings[0].coarse:
+    if claim.kind != "amount" or not claim.value:
         return []
     if claim.bound != "about" and not claim.is_word:
         # A bound is kept for what a source says, not for what is calculated.
         task = replace(task, claim=replace(claim, bound=""))
     amounts = sorted(
-        _distinct(operands, task.sentence),
+        _distinct(task.operands, task.sentence),
         key=lambda each: (-each.level, -each.nearness),
     )[:_MOST]
     found = [
@@ -271,39 +261,35 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
         yield Calculation("difference", claim, a - b, "{} − {}", (one, other))
     yield from _mean(task, one, other)
     yield from _mean(task, other, one)
-    if not _fit(first, second, claim, known):
-        if (
-            claim.unit == "%"
-            and first.unit == second.unit == ""
-            and one.group == other.group
-            and not claim.has_sign
-        ):
-            # "498 of 612 patients" may be nurses.
-            yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
-    elif claim.unit == "%" and first.unit != "%":
+    are_alike = _fit(first, second, claim, known)
+    # "498 of 612 patients" may be nurses.
+    is_part = are_alike or (first.unit == second.unit == "" and one.group == other.group)
+    is_relative = claim.unit == "%" != first.unit
+    if is_relative and is_part and not claim.has_sign:
+        yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
+    if not are_alike:
+        return
+    if is_relative:
         order, sign = order_of(one.moment, other.moment), claim.sign if claim.has_sign else 0
-        if not sign:
-            yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
-        for is_growth, base, pair in ((True, b, (one, other)), (False, a, (other, one))):
-            direction = 1 if is_growth else -1
-            if a > b and (order or sign or direction) == direction:
+        for direction, base, pair in ((1, b, (one, other)), (-1, a, (other, one))):
+            if (order or sign or direction) == direction:
                 is_opposed = sign * direction < 0
                 yield Calculation(
                     "change", claim, 100 * (a - b) / base, "({0} − {1}) / {1}", pair, is_opposed
                 )
-    elif claim.unit == "×" and a > b:
+    elif claim.unit == "×":
         yield Calculation("ratio", claim, a / b, "{} / {}", (one, other))
     elif claim.unit == first.unit or (claim.unit in ("pp", "point") and first.unit in ("%", "")):
         reading = claim.readings[0]
         if abs(b) < max(reading.coarse if claim.bound == "about" else reading.step, 0.002 * a):
             # The smaller operand is lost in the rounding of the claim, so that it explains nothing.
             return
-        if a > b and (claim.unit != "%" or (one.level == other.level == 1 and not claim.has_sign)):
+        if claim.unit != "%":
             # A minus sign belongs to a value, and says nothing of a change.
             is_signed = claim.has_sign and not claim.text.startswith(_MINUS)
             is_opposed = is_signed and claim.sign * order_of(one.moment, other.moment) < 0
             yield Calculation("difference", claim, a - b, "{} − {}", (one, other), is_opposed)
-        elif a > b and claim.has_sign:
+        elif claim.has_sign:
             yield Calculation("points", claim, a - b, "{} − {}", (one, other), is_wrong=True)
         # "By 14 percent, from 9.1 to 7.8 percent" is a change.
         if claim.unit == first.unit and (claim.unit != "%" or "sum" in task.announced):
@@ -332,8 +318,7 @@ def _sums(task: Task, amounts: Sequence[Operand]) -> Iterator[Calculation]:
     for values in (each for count in (3, 4) for each in combinations(some[:8], count)):
         each = sorted(values, key=lambda one: (one.passage, one.figure.start))
         first = each[0].figure
-        is_one = len({one.group for one in each}) == 1 or all(one.level == 1 for one in each)
-        if is_one and all(_fit(first, one.figure, claim, task.known) for one in each):
+        if len({one.group for one in each}) == 1:
             total = math.fsum(one.figure.value for one in each)
             yield Calculation("sum", _like(claim, first), total, " + ".join(["{}"] * len(each)), tuple(each))
 
@@ -358,7 +343,7 @@ def _like(figure: Figure, other: Figure) -> Figure:
     if (part := next((each for each in figure.readings if each.unit == there.unit != ""), None)) is not None:
         return replace(figure, readings=(part,))
     # "54.6 more than the 93.4 million"
-    is_scaled = own.scale == 1 and there.scale > 1 and own.value < 1_000 and not figure.is_word
+    is_scaled = there.scale > 1 and own.value < 1_000
     if not (there.unit or is_scaled):
         return figure
     return replace(figure, readings=(own.in_unit_of(there, with_scale=is_scaled),))
@@ -369,12 +354,7 @@ def _fit(first: Figure, second: Figure, claim: Figure, known: Vocabulary) -> boo
     if first.unit != second.unit or (first.rate and second.rate and first.rate != second.rate):
         return False
     # A result of four digits is hardly met by chance, whatever the nouns.
-    is_sure = (
-        bool(first.unit)
-        or not first.noun
-        or not second.noun
-        or claim.value >= 1_000 * claim.readings[0].coarse
-    )
+    is_sure = not first.noun or not second.noun or claim.value >= 1_000 * claim.readings[0].coarse
     return is_sure or same_noun(first, second, known)
 
 

@@ -37,8 +37,6 @@ def check_document(
         # The difference of an altered quotation is shown with it.
         *(each for each in figures if not any(each[0] in quotation for quotation in altered)),
     ]
-    if corpus.is_cut:
-        document.notices.append("The sources are so long that only the first ones were read.")
     if not document.blocks:
         document.notices.append(NO_TEXT)
     if not corpus.passages:

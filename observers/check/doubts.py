@@ -34,7 +34,7 @@ figures and two more of 342 errors are red. The weights are those of a regressio
 _OTHER_DATE = 0.25
 """How alike the place of another date must be in a passage that has nothing else of the sentence, if no source has the
 claim's: seven more of 52 wrong dates are red, and one of 3,816 true places."""
-_BESIDE, _SLIP, _OTHER_SIZE, _OTHER_ROLE = 0.4, 1.0, 0.3, 0.3
+_BESIDE, _SLIP, _OTHER_ROLE = 0.4, 1.0, 0.3
 _RESCALED = 0.1
 """How near a passage must be that has two or three digits of a claim with another scale: with `altered` 70 of 79
 planted wrong scales are red, without it 53."""
@@ -58,9 +58,7 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     is_of_digits = figure.kind == "amount" and figure.digits == best.figure.digits
     if is_of_digits and (is_unscaled(figure) or is_unscaled(best.figure)):
         return best, False
-    is_told_apart = figure.is_year if figure.kind == "date" else bool(figure.noun) or digits_of(figure) > 2
-    may_be_sure = is_told_apart or is_slip(figure, best.figure)
-    return best, score >= _INSTEAD and may_be_sure and figure.bound != "about"
+    return best, score >= _INSTEAD and figure.bound != "about"
 
 
 def altered(look: Look, at: int) -> Match | None:
@@ -83,11 +81,11 @@ def altered(look: Look, at: int) -> Match | None:
     if best is None or best.problem == "scale":
         return best if best is not None and (best.nearness >= _RESCALED or digits_of(figure) > 3) else None
     # It is the number of something else: that it is rare does not make its passage a nearer one.
-    is_near = look.is_near(figure, best, _WINDOW)
+    is_meant = look.is_near(figure, best, _WINDOW)
     if best.problem == "digits":
-        is_long = abs(figure.value) >= 1_000 * figure.readings[0].step
-        return None if figure.bound or _is_elsewhere(look, figure) or not (is_long or is_near) else best
-    return best if is_near else None
+        is_meant |= abs(figure.value) >= 1_000 * figure.readings[0].step
+        is_meant &= not (figure.bound or _is_elsewhere(look, figure))
+    return best if is_meant else None
 
 
 def misdated(look: Look, at: int) -> Match | None:
@@ -96,7 +94,7 @@ def misdated(look: Look, at: int) -> Match | None:
     if figure.kind != "date" or look.places[at]:
         return None
     _, month, day = figure.date
-    beside = [match.passage for match in look.found if match.figure.kind != "date"]
+    beside = [match.passage for match in look.found]
     # "On 12 and 13 January" has the day of the first one apart.
     near = [
         each
@@ -133,8 +131,6 @@ def _score(look: Look, at: int, other: Match) -> float:
     score = _place(look, at, other)
     if is_slip(figure, other.figure) and not _is_elsewhere(look, figure):
         score += _SLIP
-    elif not may_stand_for(figure, other.figure):
-        score -= _OTHER_SIZE
     # "7.40 more" is a difference and no price.
     return score - _OTHER_ROLE * (figure.has_sign and not other.figure.has_sign)
 
@@ -175,7 +171,7 @@ def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
     """What a table has in the row with the name and the column with the years of a claim's cell, if it is another."""
     row, passages = look.statement.passage, look.corpus.passages
     known, name = passages[match.passage], row.name
-    if not (row.cells and known.cells and name):
+    if not (known.cells and name):
         return None
     years = YEAR.findall(row.header(look.statement.figures[at]))
     number, own = match.passage, known.column(match.figure)
@@ -185,7 +181,7 @@ def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
         rows = (each for each in look.near if passages[each].group == known.group)
         number = next((each for each in rows if passages[each].name == name), number)
     there = passages[number]
-    if (number, column) == (match.passage, own) or len(there.cells) != len(known.cells):
+    if (number, column) == (match.passage, own):
         return None
     values = (each for each in there.figures if there.column(each) == column)
     return next((look.compare(at, number, each) for each in values if not is_same(match.figure, each)), None)
@@ -198,7 +194,7 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
     for one, first in enumerate(look.matches):
         for other in range(one + 1, min(one + 4, len(look.matches))):
             second = look.matches[other]
-            if first is None or second is None or one in found or other in found:
+            if first is None or second is None or one in found:
                 continue
             if passages[first.passage].group != passages[second.passage].group:
                 continue
@@ -219,13 +215,8 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
             places = [
                 starts.index(each.figure.start) for each in (first, second) if each.figure.start in starts
             ]
-            is_timed = all(year for _, year in times) or (
-                first.passage == second.passage and abs(places[0] - places[-1]) == 1
-            )
-            is_turned = order * there < 0 and is_timed
-            if a.unit != b.unit and not is_turned:
-                continue
-            gain += is_turned
+            is_timed = all(year for _, year in times) or abs(places[0] - places[-1]) == 1
+            gain += order * there < 0 and is_timed
             if gain > _SWAPPED:
                 found[one], found[other] = (second, gain > _SURELY_SWAPPED), (first, gain > _SURELY_SWAPPED)
     return found
@@ -240,25 +231,16 @@ def _order(one: Figure, other: Figure, first: Moment, second: Moment) -> int:
 def is_contrary(look: Look, at: int) -> bool:
     """Whether a sentence says that a value rose from one beside it, which is larger, or fell from a smaller one."""
     figures, figure = look.statement.figures, look.statement.figures[at]
-    return (
-        figure.role == "present"
-        and any(
-            former.role == "past"
-            # "A fall of 9 to 15 %" may be a range.
-            and not (figure.unit == former.unit == "%" and look.words.language != "en")
-            and figure.kind == former.kind == "amount"
-            and (figure.unit == former.unit or not (figure.unit and former.unit))
-            and figure.sign * former.sign >= 0
-            and (figure.value - former.value) * (figure.sign or former.sign) < 0
-            for former in (*figures[max(at - 1, 0) : at], *figures[at + 1 : at + 2])
-        )
+    return figure.role == "present" and any(
+        former.role == "past"
+        and figure.unit == former.unit
+        and (figure.value - former.value) * figure.sign < 0
+        for former in (*figures[max(at - 1, 0) : at], *figures[at + 1 : at + 2])
     )
 
 
 def _are_alike(one: Figure, other: Figure) -> bool:
-    # "22 GWh instead of 30" leaves out the second unit; "118 beans" and "100 g" have none in common.
-    is_of_unit = one.unit == other.unit or not (one.unit or one.noun) or not (other.unit or other.noun)
-    return (one.kind, one.rate) == (other.kind, other.rate) and is_of_unit and not is_same(one, other)
+    return (one.kind, one.rate, one.unit) == (other.kind, other.rate, other.unit) and not is_same(one, other)
 
 
 def _place(look: Look, at: int, match: Match) -> float:
@@ -272,7 +254,7 @@ def _beside(look: Look, at: int, match: Match) -> float:
     found = 0.0
     for step in (-1, 1):
         beside = look.matches[at + step] if 0 <= at + step < len(look.matches) else None
-        if beside is not None and beside.passage == match.passage and beside.figure.start in starts:
+        if beside is not None and beside.passage == match.passage:
             away = starts.index(beside.figure.start) - starts.index(match.figure.start)
             found += 1.0 if away == step else 0.5 if away == -step else 0.0
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
@@ -24,7 +25,6 @@ _MOST_CLOSE = 300
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
-_ELSEWHERE = "The source gives this value for something else, and a different value for this."
 _OPPOSED = "Two values in the sources give this change, but in the opposite direction."
 _POINTS = "Two values in the sources differ by this number of percentage points, not by this percentage."
 _WRONG = "The values that it is calculated from give another result."
@@ -42,6 +42,7 @@ _NOTES: dict[Problem, str] = {
     "date": "No source contains this date.",
     "digits": "The digits are the same, but in another order.",
     "no rate": "The source does not give this value as a rate.",
+    "elsewhere": "The source gives this value for something else, and a different value for this.",
 }
 
 
@@ -57,7 +58,7 @@ def check_figures(
     count, earlier = 0, Earlier()
     for statement in statements(document, style, corpus):
         stop.check()
-        look = Look(statement, corpus, style.words)
+        look = Look(statement, corpus)
         earlier.enter(statement.passage.heading)
         operands = Operands(look, earlier)
         for figure, claim in zip(
@@ -90,49 +91,39 @@ class _Judge:
             if at in exchanged:
                 other, is_sure = exchanged[at]
                 note = "The source has these figures the other way round."
-                yield self._instead(at, other, is_sure or contrary, note)
+                yield self._instead(at, other, is_sure, note)
             elif contrary:
                 near = [match] if match is not None else self._nearest()
                 yield self._claim(at, "differs", near, note=_CONTRARY)
             elif match is None or match.problem:
                 yield self._doubted(at, match)
             elif (rival := rival_of(self.look, at, match)) is not None:
-                yield self._rivalled(at, *rival)
+                other, is_sure = rival
+                yield self._doubted(at, replace(other, problem="elsewhere"), is_sure)
             else:
                 yield self._claim(at, "found", [match])
 
-    def _rivalled(self, at: int, other: Match, is_sure: bool) -> Claim:
-        """The claim of a figure whose value the sources have, but whose place is more like that of another one."""
-        if next(self.close, None) is None:
-            return self._instead(at, other, False, _ELSEWHERE)
-        made = self.operands.explained(at)
-        if made is None or made.is_opposed or made.is_wrong:
-            return self._instead(at, other, is_sure, _ELSEWHERE)
-        return self._calculated(at, made)
-
-    def _doubted(self, at: int, match: Match | None) -> Claim:
-        """The claim of a figure that no passage has, or not as the report has it."""
+    def _doubted(self, at: int, match: Match | None, is_sure: bool = False) -> Claim:
+        """The claim of a figure that no passage has, or not as the report has it, or for something else."""
         figure = self.statement.figures[at]
         if next(self.close, None) is None:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
-        problem = match.problem if match is not None and not figure.is_small else ""
+        problem = match.problem if match is not None else ""
         made = self.operands.explained(at) if problem not in ("rate", "no rate") else None
         if made is not None and (not problem or made.is_change_of(problem)):
             return self._calculated(at, made)
         if match is not None and problem:
-            is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_other_thing(at, match))
+            is_sure |= problem in _ATTRIBUTES or (problem == "noun" and self.look.is_other_thing(at, match))
             return self._instead(at, match, is_sure, _NOTES[problem])
-        is_total = self.operands.is_total(at)
         other = instead_of(self.look, at)
-        is_placed = other is not None and other[1]
-        changed = (altered(self.look, at) or misdated(self.look, at)) if match is None else None
+        changed = altered(self.look, at) or misdated(self.look, at)
         # "23 faults" may be anywhere: what stands in the place of "23 percent" says more.
-        if changed is not None and not (changed.problem == "unit" and is_placed):
+        if changed is not None and not (changed.problem == "unit" and other is not None and other[1]):
             return self._instead(at, changed, True, _NOTES[changed.problem])
-        if figure.is_small and not (is_placed and figure.noun):
+        if figure.is_small:
             return self._claim(at, "not looked at", [])
         if other is not None:
-            return self._instead(at, other[0], other[1] and not is_total)
+            return self._instead(at, *other)
         return self._claim(at, "not found", self._nearest())
 
     def _calculated(self, at: int, made: Calculation) -> Claim:

@@ -80,7 +80,7 @@ class _Reader:
         self.kinds: list[BlockKind] = ["paragraph"]
         self.spans: list[Span] = []
         self.open: list[tuple[int, str]] = []
-        self.tables: list[_Table] = []
+        self.tables: list[Table] = []
         self.plain: dict[Any, bool] = {}
 
     def read(self, root: Any) -> None:
@@ -146,7 +146,7 @@ class _Reader:
             self.kinds.append("caption" if tag in ("cite", "footer") else _KINDS.get(tag, self.kinds[-1]))
             if tag == "table":
                 self.count += 1
-                self.tables.append(_Table(self.count))
+                self.tables.append(Table(self.count))
             elif tag == "tr" and self.tables:
                 self.tables[-1].rows.append([])
 
@@ -223,12 +223,16 @@ class _CellText:
 
 
 @dataclass
-class _Table:
+class Table:
+    """A table as it is read, row by row."""
+
     number: int
     caption: str = ""
     rows: list[list[_CellText]] = field(default_factory=list)
 
-    def take(self, tag: str, text: str, spans: Sequence[Span], width: str, height: str) -> None:
+    def take(
+        self, tag: str, text: str, spans: Sequence[Span] = (), width: str = "1", height: str = "1"
+    ) -> None:
         """Keep the text of a cell or of the caption."""
         if tag == "caption":
             self.caption = text
@@ -238,7 +242,7 @@ class _Table:
         columns, rows = (min(int(each), _MOST_CELLS) if each.isdecimal() else 1 for each in (width, height))
         self.rows[-1].append(_CellText(text, tag == "th", columns, rows, spans))
 
-    def blocks(self, section: str, lead: str) -> Iterator[Block]:
+    def blocks(self, section: str = "", lead: str = "") -> Iterator[Block]:
         """The caption and the rows, each cell with the headings of its column and with what spans several rows.
 
         `lead` is the sentence before the table, which may have its scale: "All figures in thousands."

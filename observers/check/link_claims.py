@@ -68,7 +68,7 @@ class _Known:
     """The addresses of the sources, and those that their texts name."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.corpus = corpus
+        self.beginnings = {each.source: each.text for each in reversed(corpus.passages)}
         self.read: dict[str, int] = {}
         self.found: dict[str, int] = {}
         for number, source in enumerate(corpus.sources):
@@ -90,7 +90,4 @@ class _Known:
         return claim
 
     def _beginning(self, number: int) -> tuple[Passage, ...]:
-        first = self.corpus.first[number]
-        passages = self.corpus.passages
-        text = passages[first].text if first < len(passages) and passages[first].source == number else ""
-        return (Passage(source=number, text=text),)
+        return (Passage(source=number, text=self.beginnings.get(number, "")),)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import ne
 
 from ua_tui.observers.check.compare import (
     EXACT,
-    RATES,
     Problem,
     are_moved,
     is_mistyped,
@@ -22,7 +21,7 @@ from ua_tui.observers.check.compare import (
     span,
 )
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, root, stem
+from ua_tui.observers.check.figures.vocabulary import root, stem
 from ua_tui.observers.check.passages import alike
 from ua_tui.observers.check.sources import Corpus
 from ua_tui.observers.check.statements import Statement
@@ -75,10 +74,10 @@ class Look:
         matches: for each figure the most likely one of the sources that has its value, if any.
     """
 
-    def __init__(self, statement: Statement, corpus: Corpus, words: Vocabulary) -> None:
+    def __init__(self, statement: Statement, corpus: Corpus) -> None:
         self.statement = statement
         self.corpus = corpus
-        self.words = words
+        self.words = statement.passage.style.words
         self.likeness, self._nearness = cache(self._likeness), cache(self._nearness_of)
         self.scores = corpus.nearest(statement.weights)
         same = [list(self._same(figure)) for figure in statement.figures]
@@ -165,7 +164,7 @@ class Look:
             is_scaled_alike = figure.readings[0].scale == source.readings[0].scale
             is_elliptic &= is_scaled_alike or figure.readings[0].shown == source.readings[0].shown
             return is_elliptic and is_slip(figure, source)
-        is_count = figure.kind == "amount" and not figure.unit and figure.noun and source.noun
+        is_count = figure.noun and source.noun
         return not is_count or same_noun(figure, source, self.words)
 
     def is_other_thing(self, at: int, match: Match) -> bool:
@@ -174,13 +173,11 @@ class Look:
         A writer who only uses another word for the same thing takes none that the sources have for something else:
         of 35 replaced nouns that the sources have elsewhere only, 16 are shown so, and one of 3,000 true figures is.
         """
-        figures, noun = self.statement.figures, self.statement.figures[at].noun
+        noun = self.statement.figures[at].noun
         around = self.corpus.context(match.passage) | self.corpus.passages[match.passage].words
         if root(noun) in self.corpus.by_word and root(noun) not in around:
             return True
-        beside = [each for each in self.corpus.passages[match.passage].figures if each.noun == noun]
-        # "1,206 of 4,812 people" are people, whatever the source calls the part.
-        return bool(beside) and not any(is_same(figure, each) for figure in figures for each in beside)
+        return any(each.noun == noun for each in self.corpus.passages[match.passage].figures)
 
     def _same(self, figure: Figure) -> Iterator[tuple[int, Figure]]:
         found = {each for wanted in span(figure) for each in self.corpus.having(*wanted)}
@@ -201,22 +198,12 @@ class Look:
                 continue
             if best is None or (bool(best.problem), -best.rank) > (bool(found.problem), -found.rank):
                 best = found
-        if best is not None and figure.is_cell and best.figure.is_cell and figure.unit != best.figure.unit:
-            # The heading of one of two tables names the unit for both.
-            best = replace(best, figure=replace(best.figure, readings=figure.readings))
         return best
 
     def _lacks_noun(self, figure: Figure, source: Figure, passage: int) -> bool:
         """Whether what a claim counts is neither behind the source's figure, nor in the passage or around it."""
         known = self.corpus.passages[passage]
-        if (
-            figure.kind != "amount"
-            or figure.unit
-            or source.unit
-            or not figure.noun
-            or source.noun
-            or known.style.words is not self.words
-        ):
+        if figure.kind != "amount" or not figure.noun or source.noun or known.style.words is not self.words:
             return False
         words = known.words | self.corpus.near[passage]
         if any(root(noun) in words for noun in (figure.noun, *figure.nouns[:1])):
@@ -229,8 +216,7 @@ class Look:
         """Whether no word of a passage says what a claim is per; a table may say it anywhere."""
         known, rates = self.corpus.passages[passage], set(figure.rate.split("|"))
         there = known.style.words
-        is_foreign = there is not self.words and rates.isdisjoint(RATES)
-        if not figure.rate or source.rate or known.cells or is_foreign:
+        if not figure.rate or source.rate or known.cells:
             return False
         named = [*there.rate_units.items(), *there.rate_words.items()]
         own = {root(word) for word, rate in named if rate in rates} | {root(figure.rate)}
@@ -238,7 +224,7 @@ class Look:
 
     def _has_noun(self, figure: Figure, match: Match) -> bool:
         """Whether a passage counts what a small number counts."""
-        if figure.unit == "×" or not figure.noun:
+        if not figure.noun:
             return match.likeness > _LOCAL
         if match.figure.noun:
             return same_noun(figure, match.figure, self.words)
@@ -259,7 +245,7 @@ def may_stand_for(figure: Figure, source: Figure) -> bool:
     """Whether a source's figure can be what a claim should say: of the same size, or of the same digits."""
     if figure.kind != "amount":
         return True
-    if source.noun and not figure.noun and not figure.unit:
+    if source.noun and not figure.noun:
         return False
     a, b = abs(figure.value), abs(source.value)
     return not a or not b or 0.05 < a / b < 20 or figure.digits == source.digits
@@ -269,7 +255,7 @@ def is_slip(figure: Figure, source: Figure) -> bool:
     """Whether a claim has the digits of a source with another scale or unit, or with digits changed or moved."""
     if figure.kind == "date":
         # Another year, month or day.
-        return all(figure.date[:2]) and bool(source.date[1]) and sum(map(ne, figure.date, source.date)) == 1
+        return all(figure.date[:2]) and sum(map(ne, figure.date, source.date)) == 1
     if figure.kind == "name":
         return _is_typing_error(figure.name, source.name)
     one, other = figure.digits, source.digits
@@ -287,9 +273,7 @@ def is_slip(figure: Figure, source: Figure) -> bool:
 
 def is_rescaled(figure: Figure, source: Figure) -> bool:
     """Whether an amount has the digits of a source's with another scale, of the same unit if the source names one."""
-    if not (figure.kind == source.kind == "amount" and figure.value and source.value):
-        return False
-    is_elliptic = not (figure.unit or figure.noun or figure.is_small)
+    is_elliptic = not (figure.unit or figure.noun)
     if is_unscaled(figure) or is_unscaled(source) or not (is_elliptic or source.unit == figure.unit):
         # "2.1 million" of something is no "2,100 MWh".
         return False
@@ -341,8 +325,6 @@ def is_unscaled(figure: Figure) -> bool:
 
 def digits_of(figure: Figure) -> int:
     """How many digits of a figure say something; a unit or a scale says as much as one."""
-    if figure.kind == "name":
-        return len(_NEAR)
     if figure.kind == "date":
         return 1 + sum(map(bool, figure.date))
     digits = len(figure.digits)

@@ -74,20 +74,11 @@ class Operands:
         beside = [*self.passages[passage].figures, *(each.figure for each in self.own)]
         units = _POINTS if figure.unit in _POINTS else {figure.unit}
         values = {each.value for each in beside if each.kind == "amount" and each.unit in units}
-        return figure.kind == "amount" and any(
+        return any(
             math.isclose(figure.value, each)
             for one, other in combinations(values, 2)
             for each in (one + other, abs(one - other), (one + other) / 2)
         )
-
-    def is_total(self, at: int) -> bool:
-        """Whether a word between a figure and the ones beside it says that it is a sum or a mean."""
-        words, text = self.look.words, self._blanked
-        figure = self.statement.figures[at]
-        before = text[self.statement.start : figure.start].rpartition("#")[2]
-        behind = text[figure.end : self.statement.end].partition("#")[0]
-        cues = words.calculation["sum"] | words.calculation["mean"]
-        return not cues.isdisjoint(roots(f"{before} {behind}", words.common))
 
     def _task(self, at: int) -> Task:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
@@ -111,7 +102,7 @@ class Operands:
         if root((after.split() or [""])[0]) in cues["of"]:
             names = (names | {"share"}) - {"sum"}
         return Task(
-            figure, frozenset(names), words, sentence, at, self._operands(at), next(iter(self.look.near), -1)
+            figure, frozenset(names), words, sentence, self._operands(at), next(iter(self.look.near), -1)
         )
 
     @cached_property

@@ -62,7 +62,7 @@ class Passage:
             headings = (cell.header, label, corner, f", {self.caption}", self.heading)
             figures = find_figures(text[cell.start : cell.end], self.style, headings)
             for each in figures:
-                is_alone = len(figures) == 1 and each.text == text[cell.start : cell.end].lstrip("+-−–")
+                is_alone = each.text == text[cell.start : cell.end].lstrip("+-−–")
                 start, end = each.start + cell.start, each.end + cell.start
                 found.append(replace(each, start=start, end=end, is_cell=is_alone))
         return found if self.cells else find_figures(text, self.style)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, groupby, islice, pairwise
 
 from ua_tui.core.claims.records import Claim, Passage, TextQuote
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
@@ -49,7 +49,7 @@ class _Text:
     number: int
     text: str
     starts: Sequence[int]
-    passages: Sequence[int]
+    passages: Sequence[str]
 
     @cached_property
     def words(self) -> list[str]:
@@ -113,9 +113,7 @@ def _judged(
     for parts in _readings(quotation):
         for text in texts:
             if (found := _find(parts, text, negations)) is not None:
-                return claim.as_state(
-                    "found", "The source has these words.", (_passage(text, found, corpus),)
-                )
+                return claim.as_state("found", "The source has these words.", (_passage(text, found),))
     words = _folded(quotation)
     for number, source in enumerate(corpus.sources):
         if words == _folded(source.title):
@@ -131,7 +129,7 @@ def _judged(
             alike, best, at = share, text, where
     if best is None or alike < _SEEN:
         return claim
-    passage = _passage(best, at, corpus)
+    passage = _passage(best, at)
     if alike < _ALIKE:
         return claim.as_state("not found", "", (passage,))
     note = _difference(words, best.words[at[0] : at[1]])
@@ -220,22 +218,20 @@ def _difference(words: Sequence[str], there: Sequence[str]) -> str:
 
 def _texts(corpus: Corpus) -> list[_Text]:
     found = []
-    for number in range(len(corpus.sources)):
-        last = corpus.first[number + 1] if number + 1 < len(corpus.first) else corpus.count
-        passages = range(corpus.first[number], last)
-        parts = [_folding(corpus.passages[each].text) for each in passages]
-        if parts:
-            starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
-            found.append(_Text(number, " ".join(parts), starts, passages))
+    for number, group in groupby(corpus.passages, lambda passage: passage.source):
+        passages = [each.text for each in group]
+        parts = [_folding(each) for each in passages]
+        starts = list(accumulate((len(part) + 1 for part in parts), initial=0))
+        found.append(_Text(number, " ".join(parts), starts, passages))
     return found
 
 
-def _passage(text: _Text, words: tuple[int, int], corpus: Corpus) -> Passage:
+def _passage(text: _Text, words: tuple[int, int]) -> Passage:
     first = text.spans[words[0]][0]
     last = text.spans[min(words[1], len(text.spans)) - 1][1]
     at = bisect_right(text.starts, first) - 1
     quote = TextQuote.of(text.text, first, last)
-    return Passage(source=text.number, text=corpus.passages[text.passages[at]].text, quote=quote)
+    return Passage(source=text.number, text=text.passages[at], quote=quote)
 
 
 def _folding(text: str) -> str:

@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, Cell, Document, with_addresses
-from ua_tui.observers.check.html_reader import read_html
+from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, Document, with_addresses
+from ua_tui.observers.check.html_reader import Table, read_html
 from ua_tui.observers.knowledge.contents import decoded
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def sentences(text: str, abbreviations: frozenset[str]) -> Iterator[tuple[int, i
     """The ranges of the sentences of a block; one that is too long is cut at a space."""
     start = 0
     for match in _END.finditer(text):
-        if text[match.start()] == "." and _goes_on(text, start, match, abbreviations):
+        if _goes_on(text, start, match, abbreviations):
             continue
         yield from _cut(text, start, match.end())
         start = match.end()
@@ -134,14 +134,11 @@ def _read_text(text: str, document: Document) -> None:
 
 def _aligned(rows: Sequence[Sequence[str]], number: int) -> Iterator[Block]:
     """The rows of a table whose columns are aligned with spaces; a first row without digits has their headings."""
+    table = Table(-number)
     is_headed = not any(_VALUE.fullmatch(cell) for cell in rows[0])
-    headers = rows[0] if is_headed else ()
     for row in rows:
-        cells, text = [], ""
-        for at, cell in enumerate(row):
-            start = len(text) + bool(text)
-            text = f"{text} {cell}" if text else cell
-            # A row may leave out what stands first.
-            header = headers[at] if len(row) == len(headers) and row is not headers else ""
-            cells.append(Cell(start, len(text), header))
-        yield Block(kind="row", text=text, cells=cells, table=-number)
+        table.rows.append([])
+        # Where a row leaves out a cell, nobody knows below which headings the others are.
+        for cell in row if len(row) == len(rows[0]) else [" ".join(row)]:
+            table.take("th" if is_headed and row is rows[0] else "td", cell)
+    return table.blocks()

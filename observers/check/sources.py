@@ -17,8 +17,6 @@ from ua_tui.observers.check.reading import read_document, sentences
 
 _LONGEST_PASSAGE = 700
 """Characters after which a paragraph is cut at the end of a sentence: a paragraph of four or five sentences."""
-_LONGEST_SOURCES = 16_000_000
-"""Characters of all sources that are read."""
 
 
 class Corpus:
@@ -28,7 +26,6 @@ class Corpus:
         sources: the sources as they were given.
         passages: every passage, in the order of the sources.
         links: for each source the addresses that its text names.
-        first: for each source the number of its first passage.
         near: for each passage the roots of its heading and of its source's title.
         by_word: for each root the numbers of the passages that have it.
         idf: how much a shared word says: rare words say more.
@@ -39,19 +36,10 @@ class Corpus:
         self.sources = sources
         self.passages: list[Passage] = []
         self.links: list[set[str]] = []
-        self.first: list[int] = []
-        self.is_cut = False
         self.context = cache(self._context)
         self.idf = cache(self._idf)
-        total = 0
         for number, source in enumerate(sources):
             stop.check()
-            self.first.append(len(self.passages))
-            total += len(source.text)
-            if total > _LONGEST_SOURCES:
-                self.is_cut = True
-                self.links.append(set())
-                continue
             self._add(number, source, stop)
         self.by_word: dict[str, list[int]] = defaultdict(list)
         self.near: list[frozenset[str]] = []
@@ -121,7 +109,7 @@ def _pieces(text: str, style: Style) -> Iterator[tuple[int, int]]:
         return
     start = last = 0
     for first, end in sentences(text, style.words.abbreviations):
-        if end - start > _LONGEST_PASSAGE and first > start:
+        if end - start > _LONGEST_PASSAGE:
             yield start, first
             start = first
         last = end

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from ua_tui.observers.check.figures.figure import Bound, Role
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, form_of, root, singular, stem, units
@@ -21,7 +20,6 @@ _ASIDE = re.compile(r"\([^()]{0,24}(?:1[89]|20)\d\d: ?\S{0,3}\Z")
 _PER = ("per", "pro", "je", "par", "por", "/")
 _NO_PRICES = ("", "%", "pp")
 """Units behind which "a" and an unknown noun are no rate: "98 percent a stack keeps"."""
-_LONGEST_NOUN = 4
 
 
 class Context:
@@ -31,11 +29,11 @@ class Context:
         self.text = text
         self.words = words
 
-    def bound(self, start: int, end: int) -> Bound:
-        """Whether the words before a number, or a plus behind it, say that it is no exact value."""
+    def bound(self, start: int) -> Bound:
+        """Whether the words before a number say that it is no exact value."""
         match = self.words.bounds.search(self.text[max(0, start - 24) : start])
         if match is None:
-            return "over" if self.text[end : end + 1] == "+" else ""
+            return ""
         return "about" if match["about"] else "over" if match["over"] else "under"
 
     def noun(self, end: int) -> tuple[str, tuple[str, ...]]:
@@ -46,11 +44,9 @@ class Context:
             lowered = word.casefold()
             if lowered in self.words.before_nouns and not phrase:
                 continue
-            if not word[0].isalpha() or lowered in self.words.common or len(phrase) == _LONGEST_NOUN:
+            if not word[0].isalpha() or lowered in self.words.common:
                 break
             phrase.append(word)
-        if len(tail) == _BEHIND and 0 < len(phrase) < _LONGEST_NOUN and tail.endswith(phrase[-1]):
-            phrase.pop()
         # A "43-country study" counts countries.
         head = singular(phrase[0] if tail[:1] == "-" and phrase else self._head(phrase))
         return head, tuple(singular(word) for word in phrase) if head else ()
@@ -121,9 +117,6 @@ class Clause:
         if found:
             return "|".join(found)
         near = self.following[:_ADJECTIVE_BEHIND] + self.before[:_ADJECTIVE]
-        for word, earlier in pairwise(self.before):
-            if earlier in known.each and word in known.rate_units:
-                return known.rate_units[word]
         return next(filter(None, (form_of(known.rate_words, word) for word in near)), "")
 
     def direction(self, bound: str) -> tuple[int, bool, bool]:

@@ -115,12 +115,10 @@ class Figure:
     @property
     def digits(self) -> str:
         """The digits of an amount between its zeros."""
-        reading = self.readings[0] if self.kind == "amount" and self.readings else None
-        return (
-            str(round(abs(reading.plain) / (reading.coarse / reading.written)))
-            if reading and reading.coarse
-            else ""
-        )
+        if self.kind != "amount":
+            return ""
+        reading = self.readings[0]
+        return str(round(abs(reading.plain) / (reading.coarse / reading.written)))
 
     @property
     def shuffled(self) -> str:

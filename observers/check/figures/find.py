@@ -25,7 +25,9 @@ _OTHER = re.compile(
     r"|(?P<code>\b\d{1,4}/\d{2,}(?:/\d+)*\b|\b(?:0\d{2,5}|1-\d{3})[ /-]?\d[\d -]{4,}\d)"
     r"|(?P<score>(?<![\w.,–-])(?<!\d )\d{1,3}[–-]\d{1,3}(?:, ?\d{1,2}[–-]\d{1,2})*"
     r"(?![\w%–-]|[.,]\d| ?(?:%|percent|million|billion)))"
-    r"|\[\^?[\w-]{1,12}\]|\+\d[\d ()/-]{7,}\d|#\d+|(?<=[^\W\d_])[-_/]?\d[\w-]*"
+    r"|\[\^?[\w-]{1,12}\]|\+\d[\d ()/-]{7,}\d|#\d+"
+    # "mid-2024" is a year, and "EUR5m" money.
+    r"|(?<=[^\W\d_])(?<![Mm]id)(?<!pre)(?<!post)(?<!early)(?<!late)(?<!EUR)(?<!USD)(?<!GBP)(?<!CHF)[-_/]?\d[\w-]*"
 )
 # Without one of these a text has nothing of the above.
 _MAY_HAVE_OTHER = re.compile(
@@ -40,30 +42,27 @@ _DIGITS = re.compile(
     r"(?P<fraction>[ ]?[½¼¾⅓⅔]|[ ]\d/\d(?![\d/]))?(?(inner)\)?)"
 )
 _SEASON = re.compile(r"(?<![\w/–-])((?:19|20)\d\d)[/–-](\d\d)(?![\w/–-]|[.,]\d)")
-_PREFIXES = ("mid", "pre", "post", "early", "late")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?:er|ère|ème|e|º|ª)(?![\w-])|\.º")
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 _YEARS = range(1500, 2101)
 _SMALL = 20
 """The largest bare number that says nothing without its noun: smaller ones are on most pages."""
-_DECADE = 500
 _MOST_TIMES = 100
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a document writes figures: the words of its language, its marks, and whether the language is sure."""
+    """How a document writes figures: the words of its language, and its marks."""
 
     words: Vocabulary
     marks: Marks
-    is_sure: bool = True
 
 
 def style_of(text: str) -> Style:
     """Find out how a document writes figures."""
     language = language_of(text)
     words = vocabulary(language or "en")
-    return Style(words, marks_of(text, words.decimal if language else ""), bool(language))
+    return Style(words, marks_of(text, words.decimal if language else ""))
 
 
 def find_figures(text: str, style: Style, headings: Sequence[str] = ()) -> list[Figure]:
@@ -114,10 +113,9 @@ class _Finder:
             if "q" in parts:
                 month = 100 + (self.words.quarters.get(parts["q"]) or int(parts["q"]))
             year, day = int(parts.get("y", 0)), int(parts.get("d", 0))
-            if month > 100 or (1 <= month <= 12 and day <= 31):
-                for each in (day, found["d2"] or found["d4"]):
-                    if each is not None:
-                        self._date(*match.span(), (year, month, int(each)))
+            for each in (day, found["d2"] or found["d4"]):
+                if each is not None and day <= 31:
+                    self._date(*match.span(), (year, month, int(each)))
 
     def _date(self, start: int, end: int, date: tuple[int, int, int]) -> None:
         self.taken.append((start, end))
@@ -128,13 +126,11 @@ class _Finder:
         """Read what looks like a number and is none, and seasons such as "2030/31" as their first year."""
         for match in _SEASON.finditer(self.text):
             year, last = int(match[1]), int(match[2])
-            is_season = last == (year + 1) % 100 or (match[0][4] != "/" and last > year % 100)
-            if is_season and self._is_free(*match.span()):
+            if last == (year + 1) % 100 or (match[0][4] != "/" and last > year % 100):
                 self._date(*match.span(), (year, 0, 0))
         for match in _OTHER.finditer(self.text) if _MAY_HAVE_OTHER.search(self.text) else ():
             kind, (start, end) = match.lastgroup, match.span()
             is_number = bool(kind == "version" and read_digits(match[0], self.style.marks))
-            is_number |= kind is None and self._is_year_or_money(match)
             if is_number or not self._is_free(start, end) or (kind == "score" and self._is_range(end)):
                 continue
             self.taken.append((start, end))
@@ -146,17 +142,6 @@ class _Finder:
                 self.found.append(
                     Figure(start=start, end=end, text=match[0], kind="name", name=f"{kind} {name}")
                 )
-
-    def _is_year_or_money(self, match: re.Match[str]) -> bool:
-        """Whether digits behind letters are a year ("mid-2024") or have a currency ("EUR5m")."""
-        digits = match[0].lstrip("-")
-        before = self.text[max(0, match.start() - 5) : match.start() + (match[0][0] == "-")]
-        is_year = (
-            digits[:4].isdigit()
-            and len(digits) in (4, 5)
-            and before.casefold().rstrip("-").endswith(_PREFIXES)
-        )
-        return bool(is_year) or before[-3:] in units().before
 
     def _is_range(self, end: int) -> bool:
         """Whether two small numbers are a range with a unit or a noun, and no score."""
@@ -192,14 +177,8 @@ class _Finder:
         money = units().before.get(match["before"] or "")
         suffix = self._suffix(end, is_money=money is not None)
         if suffix.is_empty and self.text[end : end + 1].isalpha():
-            if len(run) == 4 and self.text[end] == "s" and not self.text[end + 1 : end + 2].isalpha():
-                self._date(start, end + 1, (int(run), _DECADE, 0))
             return
-        scale, unit = suffix.scale, suffix.unit
-        if money is not None:
-            # "$1.24 dollars" and "£50p" have both.
-            is_same = unit is not None and unit.name == money.name
-            unit = unit if is_same or (unit is not None and not unit.is_money) else money
+        scale, unit = suffix.scale, money or suffix.unit
         if unit is not None and unit.name == "×" and numbers[0].value * scale > _MOST_TIMES:
             # "9.871-mal angemeldet" counts.
             suffix, unit = Suffix(scale, None, suffix.end if scale > 1 else end), None
@@ -214,24 +193,22 @@ class _Finder:
         sign = self._sign(match)
         first = match.start("before") if money is not None else start
         for group in ("sign", "word"):
-            first = match.start(group) if sign and match[group] else first
+            first = match.start(group) if match[group] else first
         self._add(first, suffix.end, readings, sign=sign, is_bare=is_plain and numbers[0].step >= 1)
 
     def _suffix(self, end: int, *, is_money: bool = False) -> Suffix:
-        return read_suffix(self.text, end, self.words, is_money=is_money, is_sure=self.style.is_sure)
+        return read_suffix(self.text, end, self.words, is_money=is_money)
 
     def _year(self, match: re.Match[str]) -> bool:
         """Read a number of four digits as a year, if it may be one."""
         run, start, end = match["run"], match.start("run"), match.end()
-        is_year = (
-            len(run) == 4 and run.isdigit() and int(run) in _YEARS and match["sign"] not in ("+", "−", "±")
-        )
+        is_year = run.isdigit() and int(run) in _YEARS and match["sign"] not in ("+", "−", "±")
         if not is_year or not self.may_be_year:
             return False
         noun, _ = self.context.noun(end)
         before = WORD.findall(self.text[max(0, start - 24) : start].casefold())
-        is_counted = noun and before and before[-1].isalpha() and before[-1] not in self.words.common
-        if is_counted or (noun and self.context.bound(start, end)):
+        is_counted = before and before[-1] not in self.words.common
+        if noun and (is_counted or self.context.bound(start)):
             # "It carries 1800 passengers" has no year, "in 2034 sales" has one.
             return False
         plain = (Reading(float(run), 1, 1),)
@@ -249,12 +226,7 @@ class _Finder:
         if last.strip("(.").casefold() in self.words.identifiers:
             return True
         is_name = last[:1].isupper() and not last.isupper() and last.isalpha() and self.words.language == "en"
-        if (
-            not is_name
-            or "," in match["run"]
-            or last.casefold() in self.words.common
-            or last in self.words.months
-        ):
+        if not is_name or "," in match["run"] or last.casefold() in self.words.common:
             return False
         begins = self.text[: match.start()].rstrip()[: -len(last)].rstrip()
         if not begins or begins[-1] in '.!?:;•|“"(' or self.context.noun(match.end())[0]:
@@ -267,13 +239,12 @@ class _Finder:
 
     def _sign(self, match: re.Match[str]) -> int:
         sign = match["sign"] or match["inner"] or ("−" if match["word"] else "")
-        if not sign or sign in "±+":
+        if sign in "±+":
             return int(sign == "+")
-        earlier = self.text[match.start() - 1 : match.start()] if match.start() else ""
-        is_range = earlier == " " and self.text[match.end("sign") :][:1] == " "
-        is_range &= self.text[: match.start()].rstrip()[-1:].isdigit()
-        is_minus = sign == "−" or match["inner"] or not earlier or earlier in " (|[\u00a0"
-        return -1 if is_minus and not is_range else 0
+        before = self.text[: match.start()]
+        is_apart = before[-1:] == " " == self.text[match.end("sign") :][:1]
+        # "2 – 3 hours" is a range.
+        return 0 if is_apart and before.rstrip()[-1:].isdigit() else -1
 
     def _spelled(self, start: int, end: int, number: Reading) -> None:
         is_share, is_multiple = number.unit == "%", number.unit == "×"
@@ -297,8 +268,9 @@ class _Finder:
         is_word: bool = False, is_small: bool = False,
     ) -> None:  # fmt: skip
         """Keep a number with what the words around it say."""
+        self.taken.append((start, end))
         context = self.context
-        bound = context.bound(start, end)
+        bound = context.bound(start)
         noun, nouns = context.noun(end) if not readings[0].unit else ("", ())
         clause = context.clause(start, end)
         rate = clause.rate(readings[0].unit)
@@ -314,8 +286,7 @@ class _Finder:
         ))  # fmt: skip
 
     def _is_free(self, start: int, end: int) -> bool:
-        spans = [*self.taken, *((figure.start, figure.end) for figure in self.found)]
-        return not any(start < last and first < end for first, last in spans)
+        return not any(start < last and first < end for first, last in self.taken)
 
 
 def _readings(numbers: list[Reading], scale: float, unit: Unit | None) -> list[Reading]:

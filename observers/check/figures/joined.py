@@ -42,7 +42,7 @@ def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
             found[-1] = _one(text, share, figure, Reading(percent, SHARE_STEP, SHARE_STEP, "%"))
         elif _RANGE.match(between) or (between == " auf " and text[: last.start].endswith("von ")):
             found[-1:] = _as_range(last, figure)
-        elif _OF.fullmatch(between) and last.is_bare and not last.noun and not figure.unit:
+        elif _OF.fullmatch(between) and last.is_bare and not figure.unit:
             found[-1:] = replace(last, noun=figure.noun, nouns=figure.nouns), figure
         else:
             found.append(figure)
@@ -74,7 +74,7 @@ def _one(text: str, first: Figure, last: Figure, reading: Reading) -> Figure:
 
 def _are_duration(first: Figure, second: Figure, between: str) -> bool:
     """Whether two are the parts of a duration: "4 h 52 min", "8 minutes and 51 seconds"."""
-    if first.text[-1:] == "h" and second.is_bare and not second.noun and 0 < second.value < 60:
+    if first.text[-1:] == "h" and second.is_bare and second.value < 60:
         # "3 h 48"
         return between in (" ", "\u00a0", "\u202f", "")
     if not first.unit == second.unit == "time" or between.strip(" \u00a0,") not in _AND:
@@ -92,27 +92,26 @@ def _are_share(first: Figure, second: Figure) -> bool:
 def _as_range(first: Figure, second: Figure) -> tuple[Figure, Figure]:
     """The ends of a range, each with the unit and the scale of both: "58 to 71 percent", "$225-245m"."""
     one, other = first.readings[0], second.readings[0]
-    if first.text[:1] in SIGNS and second.text[:1].isdigit() and one.unit != other.unit:
+    if first.text[:1] in SIGNS:
         plain = next((each for each in second.readings if not each.unit), None)
         if plain is not None:
             second = replace(
                 second, readings=(replace(plain, unit=one.unit),), noun="", nouns=(), is_small=False
             )
             other = second.readings[0]
-    lacks_scale = one.scale == 1.0 < other.scale and one.value / one.written < 1_000
+    lacks_scale = one.scale == 1.0 < other.scale
     shown = [each.value / (each.written * each.scale) for each in (one, other)]
     if not shown[1] or not 1 / _WIDEST < abs(shown[0] / shown[1]) < _WIDEST:
         # "21,500 or 2.3 percent" is no range.
         return first, second
-    is_bare = not first.unit and not first.noun and one.scale == 1.0
-    if not (is_bare or (lacks_scale and first.unit in ("", second.unit))):
+    if first.unit and not (lacks_scale and first.unit == second.unit):
         return first, second
     if second.is_bare and not second.noun:
         return first, second
     readings = tuple(each.in_unit_of(other, with_scale=True) for each in first.readings)
     shared = replace(
-        first, readings=readings, noun=first.noun or second.noun, nouns=first.nouns or second.nouns,
-        rate=first.rate or second.rate, is_bare=second.is_bare, is_small=second.is_small and first.is_small,
+        first, readings=readings, noun=second.noun, nouns=second.nouns,
+        rate=first.rate or second.rate, is_bare=second.is_bare, is_small=second.is_small,
         sign=first.sign or second.sign,
     )  # fmt: skip
     return shared, second

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ua_tui.observers.check.figures.figure import SHARE_STEP, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary
 
-_OF = re.compile(r"\s+(?:of|the|its|their|all|that|as|an?)\b|-|[ ,.;]|\Z")
 _NO_SHARES = frozenset(
     {"first", "second", "other", "latter", "third", "every", "per", "last", "next", "this", "fiscal"}
 )
@@ -26,12 +25,8 @@ def find_spelled(text: str, words: Vocabulary) -> Iterator[tuple[int, int, Readi
         if found.unit == "%":
             # "a quarter" is mostly three months, "half" may be one of a match.
             following = text[match.end() : match.end() + 8]
-            is_time = following.startswith(" past") or (
-                match[0].casefold().rstrip("s").endswith("quarter")
-                and "-" not in match[0]
-                and not following.startswith((" of", " the"))
-            )
-            if is_time or not _OF.match(following) or (before[-1:] and before[-1] in _NO_SHARES):
+            is_time = match[0].casefold().endswith("quarter") and not following.startswith((" of", " the"))
+            if is_time or (before[-1:] and before[-1] in _NO_SHARES):
                 continue
         yield *match.span(), found
 
@@ -45,7 +40,7 @@ def _read(match: re.Match[str], before: str, words: Vocabulary) -> Reading | Non
             return Reading(words.multiples[each], 0.4, 0.4, "×")
         if each in words.numbers:
             added = words.numbers[each]
-            if current % 100 and not (current % 10 == 0 and current % 100 >= 20 and added < 10):
+            if current % 10:
                 # "one sixteen-high stack" has two numbers.
                 return None
             current += added
@@ -53,9 +48,9 @@ def _read(match: re.Match[str], before: str, words: Vocabulary) -> Reading | Non
             part = 1 / words.fractions[each]
             if each == "half":
                 share, is_halved = part, True
-            elif current and (each.endswith("s") or current == 1):
+            elif each.endswith("s") or current == 1:
                 share, current = current * part, 0.0
-            elif before in _ARTICLES and not current:
+            elif before in _ARTICLES:
                 share = part
             else:
                 return None

@@ -33,25 +33,22 @@ class Suffix:
         return self.unit is None and self.scale == 1.0
 
 
-def read_suffix(
-    text: str, end: int, words: Vocabulary, *, is_money: bool = False, is_sure: bool = True
-) -> Suffix:
+def read_suffix(text: str, end: int, words: Vocabulary, *, is_money: bool = False) -> Suffix:
     """Read the scale and the unit behind a number that ends at `end`.
 
-    `is_money` says that a currency is before it, so that "m" is a million. If the language is not sure, the scales of
-    all of them count.
+    `is_money` says that a currency is before it, so that "m" is a million.
     """
     known, scale, unit = units(), 1.0, None
     while unit is None and (match := _NEXT.match(text, end)):
         word, start = match[1].rstrip(".'’"), match.start(1)
         is_attached = start == end
         if word[:1] in SIGNS and word not in known.symbols:
-            word = word[:2] if word[:2] in known.symbols else word[:1]
-        is_short = scale == 1.0 and word in known.scales and (is_attached or is_money or len(word) > 1)
+            word = word[:1]
+        is_short = word in known.scales and (is_attached or is_money or len(word) > 1)
         if is_short and (word != "m" or is_money):
             scale, end = known.scales[word], start + len(word)
             end += text[end : end + 2] == ". "
-        elif more := _read_scale(text, match, words, is_sure):
+        elif more := _read_scale(match, words):
             scale, end = scale * more[0], more[1]
         elif (found := _read_unit(text, start, match[1], word, words)) is not None:
             unit, end = found
@@ -81,9 +78,7 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
             found = replace(found, scale=found.scale * 1e3)
         unit = units().before[symbol[1]] if symbol else found.unit
         is_word = place.end() == 0 and not symbol and found.scale == 1.0
-        if (unit is not None or found.scale != 1.0) and not (
-            is_word and unit is not None and unit.name != "%"
-        ):
+        if (unit is not None or found.scale != 1.0) and not (is_word and unit and unit.name != "%"):
             if named is not None and unit is not None:
                 break
             named = Suffix(found.scale, named.unit if named else unit, 0)
@@ -93,15 +88,12 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
     return named or Suffix(1.0, None, 0)
 
 
-def _read_scale(
-    text: str, match: re.Match[str], words: Vocabulary, is_sure: bool
-) -> tuple[float, int] | None:
-    """The scale word at a match."""
-    start, word = match.start(1), match[1].casefold()
+def _read_scale(match: re.Match[str], words: Vocabulary) -> tuple[float, int] | None:
+    """The scale word at a match, of the text's language or else of another one."""
+    word = match[1].casefold()
     for form in (word, word.rstrip("."), word.split("-", 1)[0]):
-        for scales in (words.scales,) if is_sure else (words.scales, _all_scales()):
-            if form in scales:
-                return scales[form], start + len(form)
+        if size := words.scales.get(form) or _all_scales().get(form):
+            return size, match.start(1) + len(form)
     return None
 
 
@@ -123,8 +115,8 @@ def _read_unit(text: str, start: int, full: str, word: str, words: Vocabulary) -
         word[:2],
         word[:1],
     ):
-        is_cut = word[len(form) : len(form) + 1].isalnum() and form[:1] not in SIGNS
-        is_common = form.islower() and form in words.common
+        is_cut = word[len(form) : len(form) + 1].isalnum()
+        is_common = form in words.common
         if not form or is_cut or is_common:
             continue
         unit = known.symbols.get(form) or (known.words.get(form.casefold()) if len(form) > 1 else None)
@@ -135,7 +127,7 @@ def _read_unit(text: str, start: int, full: str, word: str, words: Vocabulary) -
 
 @cache
 def _all_scales() -> dict[str, float]:
-    """The scales of all languages, for a text that is too short to tell its language."""
+    """The scales of all languages: a text may quote another one, or be too short to tell its own."""
     found: dict[str, float] = {}
     for language in LANGUAGES:
         found = {**vocabulary(language).scales, **found}

@@ -15,10 +15,6 @@ T = TypeVar("T")
 LANGUAGES = ("en", "de", "fr", "es", "it")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
-_SETS = (
-    ("direction", "phrasal"), ("direction", "levels"), ("direction", "degrees"), ("rate", "compared"), ("rate", "each"),
-    ("counted", "irregular"), ("role", "joining"), ("role", "past"), ("role", "present"), ("role", "negations"),
-)  # fmt: skip
 _SHORTEST_BEGINNING = 4
 _ENDINGS = ("ing", "ed", "es", "en", "em", "er", "e", "a", "o", "n")
 
@@ -30,7 +26,6 @@ class Unit:
     name: str
     factor: float = 1.0
     offset: float = 0.0
-    is_money: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,6 @@ class Vocabulary:
     rate_units: Mapping[str, str]
     rates: re.Pattern[str]
     compared: frozenset[str]
-    each: frozenset[str]
     dates: re.Pattern[str]
     dated: re.Pattern[str]
     counting: frozenset[str]
@@ -138,7 +132,7 @@ def units() -> Units:
             if word:
                 words.setdefault(word, unit)
     for entry in data["currency"]:
-        unit = Unit(entry["class"], entry.get("factor", 1.0), is_money=True)
+        unit = Unit(entry["class"], entry.get("factor", 1.0))
         for symbol in filter(None, entry.get("symbols", "").split("|")):
             symbols[symbol] = unit
             before[symbol] = unit
@@ -148,13 +142,7 @@ def units() -> Units:
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
-    """Load the words of a language; the same object each time.
-
-    Raises:
-        KeyError: the language has no data file.
-    """
-    if language not in LANGUAGES:
-        raise KeyError(language)
+    """Load the words of a language; the same object each time."""
     data = _read(f"words.{language}.toml")
     up, down = (data["direction"][name].split() for name in ("up", "down"))
     full, short = data["months"].split("|"), data["short_months"].split("|")
@@ -175,8 +163,6 @@ def vocabulary(language: str) -> Vocabulary:
     return Vocabulary(
         language=language,
         decimal=data["decimal"],
-        common=frozenset(data["common"].split()),
-        abbreviations=frozenset(data["abbreviations"].split()),
         numbers=numbers,
         scales=scales,
         fractions=fractions,
@@ -185,7 +171,7 @@ def vocabulary(language: str) -> Vocabulary:
         quarters=quarters,
         bounds=re.compile(rf"(?<!\w)(?:{bounds})\s?(?:the|an?|US|its)?[\s$€£]*\Z", re.I),
         bounding=frozenset(" ".join(data["bounds"].values()).replace("|", " ").split()),
-        **{name: frozenset(data[section][name].split()) for section, name in _SETS},
+        **{name: frozenset(words.split()) for name, words in data["sets"].items()},
         direction=dict.fromkeys(up, 1) | dict.fromkeys(down, -1),
         rate_words=_by_word(rate["words"]),
         rate_units=_by_word(rate["units"]),
@@ -199,14 +185,12 @@ def vocabulary(language: str) -> Vocabulary:
         words=_number_words(counting, scales, fractions) if numbers else None,
         counting=frozenset(counting),
         adjectives=frozenset(stem(word) for word in data["counted"]["adjectives"].split()),
-        before_nouns=frozenset(("-", *data["counted"]["before"].split())),
         same={noun: frozenset(groups) for noun, groups in same.items()},
         calculation={
             name: frozenset(root(word) for word in words.split())
             for name, words in data["calculation"].items()
         },
         itself=re.compile(rf"(?<!\w)(?:{_either(data['itself']['words'])})(?!\w)", re.I),
-        identifiers=frozenset(data["itself"]["identifiers"].split("|")),
     )
 
 
