@@ -141,7 +141,7 @@ async def draw_all(base: Path) -> dict[str, str]:
         await _until(happened, PermissionAsked)
         await draw(pilot, PERMISSION)
     lay_sessions(base, 60)
-    listing = SessionsApp(_Placed(base, base / "cache"), zone=UTC)
+    listing = SessionsApp(_Placed(base, base / "cache"))
     async with listing.run_test(size=SESSIONS.size) as pilot:
         await draw(pilot, SESSIONS)
     return drawn

@@ -11,7 +11,7 @@ from operator import eq
 from typing import NamedTuple
 
 from ua_tui.core.claims.records import TextQuote
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 
 _WORD = re.compile(r"\w+")
 _CHECKED = 512
@@ -27,16 +27,14 @@ class Place(NamedTuple):
     end: int
 
 
-def find_quotes(
-    lines: Iterable[str], quotes: Sequence[TextQuote], stop: Stop = NEVER
-) -> list[tuple[Place, ...]]:
+def find_quotes(lines: Iterable[str], quotes: Sequence[TextQuote]) -> list[tuple[Place, ...]]:
     """Find quotes, given in the order of the report; each has one place a line, and none if the lines do not have it.
 
     Where the words of a quote are in the lines several times, those count that have the same words around them, then
     those behind the quote before.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     shown: list[str] = []
     words: list[Place] = []
@@ -44,7 +42,7 @@ def find_quotes(
     positions: dict[str, list[int]] = defaultdict(list)
     for y, line in enumerate(lines):
         if not y % _CHECKED:
-            stop.check()
+            check_stopped()
         shown.append(line)
         for each in _WORD.finditer(line):
             words.append(Place(y, *each.span()))
@@ -54,7 +52,7 @@ def find_quotes(
     last = 0
     for number, quote in enumerate(quotes):
         if not number % _CHECKED:
-            stop.check()
+            check_stopped()
         exact = _texts(quote.exact)
         start = _find(texts, positions, exact, quote, last) if exact else None
         if start is None:

@@ -3,54 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event
 from typing import TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
+_current: ContextVar[Event] = ContextVar("stop", default=Event())  # noqa: B039  # the default is never set
 
 
-class Stopped(Exception):
-    """The work was cancelled because its result is no longer needed."""
+class Stopped(BaseException):
+    """The work was cancelled because its result is no longer needed: no failure, so that nothing takes it for one."""
 
 
-class Stop:
-    """A flag that a loop in a thread checks; any thread may set it.
+def stop_flag() -> Event:
+    """Return the flag that stops the work in which this is called: for another thread that works for it."""
+    return _current.get()
 
-    Attributes:
-        is_set: whether the work is cancelled.
+
+def check_stopped() -> None:
+    """Stop the work in which this is called if its result is no longer needed.
+
+    Raises:
+        Stopped: the result is no longer needed.
     """
-
-    __slots__ = ("is_set",)
-
-    def __init__(self) -> None:
-        self.is_set = False
-
-    def set(self) -> None:
-        """Cancel the work."""
-        self.is_set = True
-
-    def check(self) -> None:
-        """Stop the work if the flag is set.
-
-        Raises:
-            Stopped: the flag was set.
-        """
-        if self.is_set:
-            raise Stopped
+    if stop_flag().is_set():
+        raise Stopped
 
 
-NEVER = Stop()
-"""A flag that is never set."""
-
-
-async def in_thread(work: Callable[[*Arguments, Stop], Result], *arguments: *Arguments) -> Result:
-    """Run `work` in a thread, with these arguments and a flag that is set when the waiting task is cancelled.
-
-    A thread cannot be killed: without the flag, abandoned work would delay the next file and the end of the program.
-    """
-    stop = Stop()
+@contextmanager
+def stoppable(stop: Event) -> Iterator[None]:
+    """Run a block that any thread can stop with this flag, as far as the block asks for it."""
+    before = _current.set(stop)
     try:
-        return await asyncio.to_thread(work, *arguments, stop)
+        yield
+    finally:
+        _current.reset(before)
+
+
+async def in_thread(work: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+    """Run `work` in a thread, with these arguments; it is to stop when the waiting task is cancelled.
+
+    A thread cannot be killed: work that did not ask would delay the next file and the end of the program.
+    """
+    stop = Event()
+
+    def run() -> Result:
+        with stoppable(stop):
+            return work(*arguments)
+
+    try:
+        return await asyncio.to_thread(run)
     finally:
         stop.set()

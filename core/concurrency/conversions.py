@@ -10,7 +10,7 @@ from collections.abc import Callable
 from queue import Empty, LifoQueue
 from typing import Any
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.concurrency.worker import WorkerCrashed, WorkerFailed, WorkerProcess, WorkerTimeout
 from ua_tui.core.errors import UniversalAgentError
 
@@ -41,7 +41,6 @@ class Conversions:
         argument: Any,
         *,
         seconds: float,
-        stop: Stop = NEVER,
         on_part: Callable[[Any], object] | None = None,
     ) -> Any:
         """Convert something within `seconds`; `on_part` gets what the conversion sends before its end.
@@ -49,11 +48,11 @@ class Conversions:
         Raises:
             TooComplex: it takes longer, needs too much memory, or crashes the parser.
             ConversionFailed: the conversion raised an exception, or no process can be started.
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
-        worker = self._next_free(stop)
+        worker = self._next_free()
         try:
-            return worker.call(task, argument, seconds=seconds, stop=stop, on_part=on_part)
+            return worker.call(task, argument, seconds=seconds, on_part=on_part)
         except WorkerTimeout as error:
             raise TooComplex(str(error)) from error
         except WorkerCrashed as error:
@@ -68,9 +67,9 @@ class Conversions:
         for worker in self._workers:
             worker.close()
 
-    def _next_free(self, stop: Stop) -> WorkerProcess:
+    def _next_free(self) -> WorkerProcess:
         while True:
-            stop.check()
+            check_stopped()
             try:
                 return self._free.get(timeout=0.02)
             except Empty:

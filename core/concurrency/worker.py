@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.storage.workspace import Workspace
@@ -96,20 +96,19 @@ class WorkerProcess:
         answer: Callable[[str], Sequence[str]] | None = None,
         *,
         seconds: float = 0.0,
-        stop: Stop = NEVER,
         on_part: Callable[[Any], object] | None = None,
     ) -> Any:
         """Run a task to its end.
 
         `answer` returns the texts that the task requests by name, and `on_part` gets each part of the result that the
-        task sends before its end. After `seconds`, or if `stop` is set, the process is ended; 0 is no limit.
+        task sends before its end. After `seconds`, or if the work is stopped, the process is ended; 0 is no limit.
 
         Raises:
             WorkerUnavailable: the process cannot be started, or the argument cannot be encoded.
             WorkerTimeout: the task took longer than `seconds`.
             WorkerCrashed: the process ended before the task did.
             WorkerFailed: the task raised an exception.
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         with self._lock:
             message = packed((task, argument, self._secrets(), seconds))
@@ -120,7 +119,7 @@ class WorkerProcess:
                 try:
                     link.send_bytes(message)
                     while True:
-                        kind, value = _decoded(link, stop)
+                        kind, value = _decoded(link)
                         heard = heard or kind != "log"
                         match kind:
                             case "done":
@@ -248,9 +247,9 @@ def _not_started(reason: object) -> WorkerUnavailable:
     return WorkerUnavailable(f"the process that works on large results cannot be started ({reason})")
 
 
-def _decoded(link: Connection, stop: Stop = NEVER) -> tuple[str, Any]:
-    while stop is not NEVER and not link.poll(0.02):
-        stop.check()
+def _decoded(link: Connection) -> tuple[str, Any]:
+    while not link.poll(0.02):
+        check_stopped()
     return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
 
 

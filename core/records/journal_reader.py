@@ -12,7 +12,7 @@ from typing import Self
 
 import msgspec
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import Event, PlacedEvent, ToolCallStarted, UnknownEvent
@@ -227,21 +227,19 @@ class PastJournal:
                 yield lines[place + 1 : stop], behind - len(lines) + stop + 1
                 place = lines.find(marked, stop)
 
-    def find(
-        self, *kinds: type[Event], naming: bytes = b"", end: int | None = None, stop: Stop = NEVER
-    ) -> Iterator[Event]:
+    def find(self, *kinds: type[Event], naming: bytes = b"", end: int | None = None) -> Iterator[Event]:
         """Yield the events of these kinds, or of all, whose lines contain `naming`: only those are decoded.
 
         Raises:
             JournalError: the file can no longer be read.
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         begins = tuple(map(_beginning_of, kinds))
         # Searching for what their names begin with skips most other lines quickly.
         beginning = os.path.commonprefix(begins) or _BEGINNING  # noqa: RUF071  # no paths
         for number, (line, behind) in enumerate(self.lines(beginning)):
             if not number & 511:
-                stop.check()
+                check_stopped()
             if end is not None and behind > end:
                 return
             if naming in line and line.startswith(begins or _BEGINNING) and (event := event_in(line)):
@@ -332,16 +330,16 @@ def read_events(folder: Path) -> Iterator[Event]:
             yield from events
 
 
-def read_call(folder: Path, tool_use_id: str, stop: Stop = NEVER) -> FullCall | None:
+def read_call(folder: Path, tool_use_id: str) -> FullCall | None:
     """Find a call in the journal of the session in a folder; None if it is not there. Blocks.
 
     Raises:
         JournalError: the journal cannot be read.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     call: FullCall | None = None
     with PastJournal(folder) as journal:
-        for event in journal.find(naming=tool_use_id.encode(), stop=stop):
+        for event in journal.find(naming=tool_use_id.encode()):
             if isinstance(event, ToolCallStarted) and event.tool_use_id == tool_use_id:
                 call = FullCall(event)
             elif call is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ua_tui.core.claims.records import NO_TEXT, Check, Source
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.figure_claims import check_figures
 from ua_tui.observers.check.figures.find import style_of
@@ -14,23 +13,21 @@ from ua_tui.observers.check.quotation_claims import check_quotations
 from ua_tui.observers.check.sources import Corpus
 
 
-def check_document(
-    document: Document, sources: Sequence[Source], *, files: Collection[str] = (), stop: Stop = NEVER
-) -> Check:
+def check_document(document: Document, sources: Sequence[Source], *, files: Collection[str] = ()) -> Check:
     """Compare a report with the sources that were read for it. Takes some tenths of a second: run it in a thread.
 
     `files` are the paths that links without a host may lead to, relative to the report.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     visible = " ".join(block.text for block in document.blocks[:400])
     style = style_of(visible)
-    corpus = Corpus(sources, stop)
+    corpus = Corpus(sources)
     places = Places(document.blocks)
-    quotations = [*check_quotations(document, corpus, places, style, stop)]
+    quotations = [*check_quotations(document, corpus, places, style)]
     altered = [range(at, at + len(each.quote.exact)) for at, each in quotations if each.state == "differs"]
-    figures = check_figures(document, style, corpus, places, stop)
+    figures = check_figures(document, style, corpus, places)
     found = [
         *check_links(document, corpus, places, files),
         *quotations,

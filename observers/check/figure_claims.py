@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.calculation import Calculation, Operand
 from ua_tui.observers.check.compare import Problem
@@ -47,17 +47,17 @@ _NOTES: dict[Problem, str] = {
 
 
 def check_figures(
-    document: Document, style: Style, corpus: Corpus, places: Places, stop: Stop = NEVER
+    document: Document, style: Style, corpus: Corpus, places: Places
 ) -> Iterator[tuple[int, Claim]]:
     """Give a claim, and its place in the visible text, for each figure of the report.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     close = iter(range(_MOST_CLOSE))
     count, earlier = 0, Earlier()
     for statement in statements(document, style, corpus):
-        stop.check()
+        check_stopped()
         look = Look(statement, corpus)
         earlier.enter(statement.passage.heading)
         operands = Operands(look, earlier)

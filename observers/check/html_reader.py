@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.toolkit.html_text import hides
 from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, BlockKind, Cell, Document, with_addresses
 
@@ -44,11 +44,11 @@ _QUOTED = ""
 Span = tuple[int, int, str]
 
 
-def read_html(data: bytes | str, document: Document, stop: Stop) -> None:
+def read_html(data: bytes | str, document: Document) -> None:
     """Read HTML into a document; what cannot be read becomes a notice.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     is_text = isinstance(data, str)
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
@@ -64,15 +64,14 @@ def read_html(data: bytes | str, document: Document, stop: Stop) -> None:
         return
     title = root.find(".//title")
     document.title = " ".join((title.text or "").split()) if title is not None else ""
-    _Reader(document, stop).read(root)
+    _Reader(document).read(root)
 
 
 class _Reader:
     """Walks through the elements without recursion and collects the visible text in blocks."""
 
-    def __init__(self, document: Document, stop: Stop) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
-        self.stop = stop
         self.parts: list[str] = []
         self.length = self.total = self.count = 0
         self.is_open = False
@@ -91,7 +90,7 @@ class _Reader:
             if depth == _DEEPEST_TREE:
                 self.document.notices.append("Parts that are nested too deeply were not checked.")
             if number % 1_000 == 0:
-                self.stop.check()
+                check_stopped()
             tag = element.tag if isinstance(element.tag, str) else ""
             is_seen = tag not in _UNSEEN and not hides(element, self.plain)
             if event == "start" and is_seen and tag == "pre":

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate, groupby, islice, pairwise
 
 from ua_tui.core.claims.records import Claim, Passage, TextQuote
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.observers.check.blocks import INVISIBLE, Block, Document, Places
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.sources import Corpus
@@ -65,18 +65,18 @@ class _Text:
 
 
 def check_quotations(
-    document: Document, corpus: Corpus, places: Places, style: Style, stop: Stop = NEVER
+    document: Document, corpus: Corpus, places: Places, style: Style
 ) -> Iterator[tuple[int, Claim]]:
     """Give a claim, and its place in the visible text, for each quotation of the report.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     texts: list[_Text] = []
     count = 0
     for number, block in enumerate(document.blocks):
         for start, end in _quotations(block):
-            stop.check()
+            check_stopped()
             words = _folded(block.text[start:end])
             if len(words) < 2 or not any(word.isalpha() for word in words):
                 continue

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, Document, with_addresses
 from ua_tui.observers.check.html_reader import Table, read_html
 from ua_tui.observers.knowledge.contents import decoded
@@ -28,11 +27,11 @@ _VALUE = re.compile(r"(?!(?:19|20)\d\d\Z)[+−–-]?[\d.,]*\d ?%?")
 _LAST_WORD = re.compile(r"([\w.]+)\.\Z")
 
 
-def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Document:
+def read_document(data: bytes | str, media_type: str) -> Document:
     """Read HTML, Markdown, plain text or PDF; what cannot be read becomes a notice, never an error.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     document = Document()
     if media_type == "application/pdf":
@@ -44,7 +43,7 @@ def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Doc
     if isinstance(data, bytes) and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = decoded(data)
     if "html" in media_type:
-        read_html(data, document, stop)
+        read_html(data, document)
         return document
     text = data.decode("utf-8-sig", "replace") if isinstance(data, bytes) else data
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -52,7 +51,7 @@ def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Doc
         text = text[:LONGEST]
         document.notices.append(f"Only the first {LONGEST:,} characters were checked.")
     if "markdown" in media_type:
-        read_html(_markdown().render(text), document, stop)
+        read_html(_markdown().render(text), document)
     else:
         _read_text(text, document)
     return document

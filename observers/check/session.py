@@ -19,7 +19,7 @@ import msgspec
 
 from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
 from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.redaction.redactor import Redactor
@@ -82,7 +82,6 @@ def check_in_session(
     folder: Path,
     redactor: Redactor,
     knowledge: KnowledgePlace | None = None,
-    stop: Stop = NEVER,
 ) -> ReportCheck:
     """Check a report against what its session and earlier ones have read. Blocks.
 
@@ -90,13 +89,13 @@ def check_in_session(
     sources say; `knowledge` has what earlier sessions have read. What cannot be read is left out, and a notice says so.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
-    found = Sources(stop)
-    document = read_document(_masked(data, redactor), media_type_of(report), stop)
+    found = Sources()
+    document = read_document(_masked(data, redactor), media_type_of(report))
     urls = dict.fromkeys(url.strip() for block in document.blocks for _, _, url in block.links)
     files = {posixpath.basename(report)}
-    journal = read_journal(folder, stop)
+    journal = read_journal(folder)
     try:
         root = Root(folder)
     except UNREADABLE as error:
@@ -104,7 +103,7 @@ def check_in_session(
     else:
         local = {url: path for url in urls if (path := _local_path(url, report, root, journal)) is not None}
         files |= set(map(address_key, local))
-        if not add_session(found, root, journal, redactor, stop, local.values()):
+        if not add_session(found, root, journal, redactor, local.values()):
             found.notices.append(_NONE)
     if knowledge is not None:
         read = set(map(address_key, found.addresses()))
@@ -115,17 +114,15 @@ def check_in_session(
     return found.check(data, report, document, files)
 
 
-def check_against(
-    data: bytes, report: str, sources: Sequence[Path], redactor: Redactor, stop: Stop = NEVER
-) -> ReportCheck:
+def check_against(data: bytes, report: str, sources: Sequence[Path], redactor: Redactor) -> ReportCheck:
     """Check a report against files, all files in folders, and what sessions read whose folders are given. Blocks.
 
     Raises:
         WorkspaceError: one of the `sources` cannot be read, or none of them has a text.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
-    found = Sources(stop)
-    document = read_document(_masked(data, redactor), media_type_of(report), stop)
+    found = Sources()
+    document = read_document(_masked(data, redactor), media_type_of(report))
     own = clean_text(redactor.redact(data.decode("utf-8", "replace")))
     unread: list[str] = []
     for given in sources:
@@ -138,7 +135,7 @@ def check_against(
             )
         for path in paths[:_MOST_GIVEN]:
             if path.is_dir():
-                was_read = add_session(found, Root(path), read_journal(path, stop), redactor, stop)
+                was_read = add_session(found, Root(path), read_journal(path), redactor)
                 unread += [] if was_read else [path.name]
                 continue
             try:
@@ -174,10 +171,9 @@ def _masked(data: bytes, redactor: Redactor) -> bytes:
 class Sources:
     """The sources of a report, as far as there is room for them, and sentences about what could not be read."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self) -> None:
         self.texts: list[Source] = []
         self.notices: list[str] = []
-        self._stop = stop
         self._started = time.perf_counter()
         self._length = 0
         self._is_full = False
@@ -185,7 +181,7 @@ class Sources:
     def add_all(self, found: Iterable[Source]) -> None:
         """Add sources until there is no more room."""
         for each in () if self._is_full else found:
-            self._stop.check()
+            check_stopped()
             self._length += len(each.text)
             if self._length > LARGEST or len(self.texts) >= _MOST:
                 self._is_full = True
@@ -206,7 +202,7 @@ class Sources:
 
     def check(self, data: bytes, report: str, document: Document, files: Iterable[str] = ()) -> ReportCheck:
         """Compare the report with them."""
-        found = check_document(document, self.texts, files=frozenset(files), stop=self._stop)
+        found = check_document(document, self.texts, files=frozenset(files))
         return ReportCheck(
             report=report,
             sha256=hashlib.sha256(data).hexdigest(),
@@ -222,14 +218,13 @@ def add_session(
     root: Root,
     journal: SessionJournal,
     redactor: Redactor,
-    stop: Stop,
     also: Iterable[str] = (),
 ) -> bool:
     """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote.
 
     Gives whether there is any text.
     """
-    texts = SessionTexts(root, journal, redactor, stop)
+    texts = SessionTexts(root, journal, redactor)
     first = len(found.texts)
     found.add_all(texts.artifacts())
     gone = list(texts.gone(found.addresses()))

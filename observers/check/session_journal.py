@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from ua_tui.core.agent.permissions.arguments import leaves
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events import types as ev
 from ua_tui.core.observation import (
@@ -195,16 +194,16 @@ def plain_path(path: str) -> str:
     return path.removesuffix(SUFFIX)
 
 
-def read_journal(folder: Path, stop: Stop = NEVER) -> SessionJournal:
+def read_journal(folder: Path) -> SessionJournal:
     """Read the journal of the session in `folder`, as far as it is written; never fails because of what is in it.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     found = SessionJournal(list(dict.fromkeys((os.path.abspath(folder), os.path.realpath(folder)))))
     try:
         with PastJournal(folder) as journal:
-            for event in journal.find(*_WANTED, stop=stop):
+            for event in journal.find(*_WANTED):
                 found.add(event)
     except JournalError as error:
         found.problem = unreadable(error)

@@ -18,7 +18,7 @@ from typing import Any
 from ua_tui.core.agent.permissions.arguments import leaves
 from ua_tui.core.claims.files import report_format
 from ua_tui.core.claims.records import Source, SourceKind
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.knowledge.records import KnowledgeDocument
@@ -145,7 +145,6 @@ class SessionTexts:
     root: Root
     journal: SessionJournal
     redactor: Redactor
-    stop: Stop
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
 
@@ -193,7 +192,7 @@ class SessionTexts:
     def results(self) -> Iterator[Source]:
         """Give the results of calls that are sources."""
         for result in self.journal.results:
-            self.stop.check()
+            check_stopped()
             if self.journal.is_source(result) and (text := self._text(result)):
                 call = result.call
                 is_reader = reads_pages(call.name) or call.name == "WebFetch"
@@ -291,7 +290,7 @@ class SessionTexts:
         except UNREADABLE:
             return
         for entry in entries:
-            self.stop.check()
+            check_stopped()
             path = f"{folder}/{entry.name}"
             plain = plain_path(path)
             if entry.is_dir or not fnmatchcase(plain, f"*/{pattern}") or plain in self.journal.written:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from ua_tui.core.claims.records import Source
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.observers.check.figures.find import Style, style_of
 from ua_tui.observers.check.figures.vocabulary import roots
 from ua_tui.observers.check.passages import Passage
@@ -32,21 +32,21 @@ class Corpus:
         context: the roots around a passage: its headings, the source's title, the passages before and after it.
     """
 
-    def __init__(self, sources: Sequence[Source], stop: Stop = NEVER) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self.passages: list[Passage] = []
         self.links: list[set[str]] = []
         self.context = cache(self._context)
         self.idf = cache(self._idf)
         for number, source in enumerate(sources):
-            stop.check()
-            self._add(number, source, stop)
+            check_stopped()
+            self._add(number, source)
         self.by_word: dict[str, list[int]] = defaultdict(list)
         self.near: list[frozenset[str]] = []
         title = cache(lambda number, common: frozenset(roots(sources[number].title, common)))
         for passage in self.passages:
             if passage.number % 200 == 0:
-                stop.check()
+                check_stopped()
             for word in passage.words:
                 self.by_word[word].append(passage.number)
             common = passage.style.words.common
@@ -88,8 +88,8 @@ class Corpus:
         found = values[bisect_left(values, (low,)) : bisect_right(values, (high, self.count))]
         return ((passage, place) for _, passage, place in found)
 
-    def _add(self, number: int, source: Source, stop: Stop) -> None:
-        document = read_document(source.text, source.media_type, stop)
+    def _add(self, number: int, source: Source) -> None:
+        document = read_document(source.text, source.media_type)
         style = style_of(" ".join(block.text for block in document.blocks[:200]))
         self.links.append({*source.links, *(url for block in document.blocks for _, _, url in block.links)})
         for block in document.blocks:

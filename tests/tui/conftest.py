@@ -105,11 +105,16 @@ def letters_answer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def still() -> Iterator[None]:
-    """No animation, and one time zone for everybody."""
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No animation."""
+    # The variable is read only once, as Textual is imported.
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+
+
+@pytest.fixture(autouse=True)
+def one_time_zone() -> Iterator[None]:
+    """One time zone for everybody."""
     with pytest.MonkeyPatch.context() as patch:
-        # The variable is read only once, as Textual is imported.
-        patch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
         patch.setenv("TZ", "UTC")
         time.tzset()
         yield

@@ -6,7 +6,6 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
-from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -69,7 +68,6 @@ class SessionsApp(BaseApp):
         theme: the name of the colour theme in the settings; None for the default.
         keys: the active keys.
         database: the knowledge base; None if there is none.
-        zone: the time zone of what is shown; by default that of this machine.
     """
 
     TITLE = "ua-tui sessions"
@@ -82,12 +80,10 @@ class SessionsApp(BaseApp):
         *,
         keys: Keys | None = None,
         database: KnowledgePlace | None = None,
-        zone: tzinfo | None = None,
     ) -> None:
         super().__init__(None, theme, keys)
         self._index = index
         self._knowledge = database
-        self._zone = zone
 
     def on_mount(self) -> None:
         """Show the sessions."""
@@ -101,7 +97,6 @@ class SessionsApp(BaseApp):
             partial(open_read_only, self, command="replay"),
             resume=partial(open_resumed, self, base=self._index.base),
             database=self._knowledge,
-            zone=self._zone,
         )
         self.push_screen(screen, lambda _: self.exit())
 

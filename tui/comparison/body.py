@@ -6,15 +6,14 @@ A line with `-` is of A alone, with `+` of B alone, as in the texts of the repor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 
-import msgspec
 from rich.cells import set_cell_size
 from textual.content import Content
 
 from ua_tui.core.claims.changes import ClaimChanges
 from ua_tui.core.claims.records import Claim
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import duration, money, quantity, tokens
 from ua_tui.core.text import clean_line
 from ua_tui.observers.decoding.urls import host_of
@@ -57,12 +56,13 @@ def comparison_lines(comparison: Comparison, difference: Difference | None, widt
         yield row_text(rows.row(number)).rstrip()
 
 
-class ComparisonBody(msgspec.Struct, eq=False):
+@dataclass
+class ComparisonBody(Body):
     """What two sessions have in common and what not, but for the texts of their reports."""
 
     comparison: Comparison
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> ListRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
         """Lay the sections out."""
         both = self.comparison
         rows = list(_facts(both, width))

@@ -14,7 +14,6 @@ import msgspec
 from ua_tui.core.claims.changes import ClaimChanges, compare_claims
 from ua_tui.core.claims.files import report_format
 from ua_tui.core.claims.records import Claim, Source
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
@@ -143,7 +142,6 @@ def compare_sessions(
     b: Path,
     redactor: Redactor,
     knowledge: KnowledgePlace | None = None,
-    stop: Stop = NEVER,
     *,
     report: str = "",
 ) -> tuple[Comparison, Difference | None]:
@@ -156,19 +154,19 @@ def compare_sessions(
         SettingsError: both are the same session, or A has no such report.
         JournalError: one cannot be read.
         WorkspaceError: the report of one cannot be read.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     if a.resolve() == b.resolve():
         name = clean_line(a.name, 100)
         raise SettingsError(f"{name} cannot be compared with itself: name two different sessions")
-    one, _ = read_export(a, redactor, report, knowledge=knowledge, stop=stop)
-    other, _ = read_export(b, redactor, knowledge=knowledge, stop=stop)
+    one, _ = read_export(a, redactor, report, knowledge=knowledge)
+    other, _ = read_export(b, redactor, knowledge=knowledge)
     notices: list[str] = []
     texts = (one.report, other.report)
     of: Literal["reports", "answers"] = "reports" if all(texts) else "answers"
     if of == "answers":
         texts = (_answer(one), _answer(other))
-    difference = _difference(*texts, notices, stop)
+    difference = _difference(*texts, notices)
     checks = (one.check, other.check)
     claims = None
     if checks[0] is not None and checks[1] is not None:
@@ -264,20 +262,18 @@ def _answer(export: Export) -> ReportText | None:
     return ReportText(path="", source=messages[-1].text) if messages else None
 
 
-def _difference(
-    a: ReportText | None, b: ReportText | None, notices: list[str], stop: Stop
-) -> Difference | None:
+def _difference(a: ReportText | None, b: ReportText | None, notices: list[str]) -> Difference | None:
     if a is None or b is None:
         return None
     try:
-        return compare_texts(_readable(a, stop), _readable(b, stop), stop)
+        return compare_texts(_readable(a), _readable(b))
     except ConversionFailed as error:
         notices.append(f"The texts of both cannot be compared: {clean_line(str(error), 200)}.")
         return None
 
 
-def _readable(report: ReportText, stop: Stop) -> str:
-    return convert_to_markdown(report.source, stop) if report_format(report.path) == "html" else report.source
+def _readable(report: ReportText) -> str:
+    return convert_to_markdown(report.source) if report_format(report.path) == "html" else report.source
 
 
 def _change(difference: Difference, of: Literal["reports", "answers"]) -> TextChange:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ua_tui.core.claims.files import ReportFormat
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
@@ -54,17 +53,17 @@ _SPEAKER = re.compile(r"([.!?…\"'”’»;](?:</(?:b|em|i|q|span|strong)>)*+)\
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
-def convert(texts: Sequence[tuple[ReportFormat, str]], prefix: str, stop: Stop = NEVER) -> list[str]:
+def convert(texts: Sequence[tuple[ReportFormat, str]], prefix: str) -> list[str]:
     """Convert texts into sanitised HTML; ids begin with the prefix and the number of the text, and are unique.
 
     Links lead only to the web, to mail, or into the same text. The `src` of a picture begins with `PICTURE`.
 
     Raises:
         ConversionFailed: it takes too long or needs too much memory.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     argument = [prefix, [list(each) for each in texts]]
-    result = conversions().run(f"{__name__}:convert_in_child", argument, seconds=SECONDS, stop=stop)
+    result = conversions().run(f"{__name__}:convert_in_child", argument, seconds=SECONDS)
     return [str(each) for each in result]
 
 
@@ -79,15 +78,15 @@ def convert_in_child(_: TaskContext, argument: Sequence[Any]) -> list[str]:
     return [_converted(kind, text, f"{prefix}{number}-") for number, (kind, text) in enumerate(texts)]
 
 
-def harmless_markdown(texts: Sequence[str], stop: Stop = NEVER) -> list[str]:
+def harmless_markdown(texts: Sequence[str]) -> list[str]:
     """Take HTML, pictures and dangerous links out of Markdown; in blocks of code everything stays.
 
     Raises:
         ConversionFailed: it takes too long or needs too much memory.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     task = f"{__name__}:harmless_markdown_in_child"
-    return [str(each) for each in conversions().run(task, list(texts), seconds=SECONDS, stop=stop)]
+    return [str(each) for each in conversions().run(task, list(texts), seconds=SECONDS)]
 
 
 def harmless_markdown_in_child(_: TaskContext, texts: Sequence[str]) -> list[str]:

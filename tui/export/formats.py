@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 import msgspec
 
 from ua_tui.core.claims.references import WRITERS
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
@@ -45,7 +44,6 @@ def read_export(
     *,
     now: datetime | None = None,
     knowledge: KnowledgePlace | None = None,
-    stop: Stop = NEVER,
 ) -> tuple[Export, Redaction]:
     """Gather what is exported of a session, redacted; `report` names one, empty for the newest. Takes a thread a while.
 
@@ -56,13 +54,13 @@ def read_export(
         JournalError: the session cannot be read.
         SettingsError: it has no such report.
         WorkspaceError: the report cannot be read.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     root = Root(folder)
     # The links that the session learned are known afterwards.
-    export, recorded = read_session(root.path, redactor, now or datetime.now(UTC), stop)
+    export, recorded = read_session(root.path, redactor, now or datetime.now(UTC))
     redaction = Redaction(redactor, session_folders(folder.absolute(), (str(root.path), *sorted(recorded))))
-    export = with_report(export, root, report, redaction, stop, knowledge=knowledge)
+    export = with_report(export, root, report, redaction, knowledge=knowledge)
     return redaction.record(export), redaction
 
 
@@ -74,25 +72,24 @@ def export_bytes(
     *,
     now: datetime | None = None,
     knowledge: KnowledgePlace | None = None,
-    stop: Stop = NEVER,
 ) -> bytes:
     """Export a session; the parameters are those of `read_export`.
 
     Raises:
         SettingsError: there are no references, or no report, to export; and as `read_export`.
     """
-    export, redaction = read_export(folder, redactor, report, now=now, knowledge=knowledge, stop=stop)
-    return _encoded(export, redaction, folder, form, stop)
+    export, redaction = read_export(folder, redactor, report, now=now, knowledge=knowledge)
+    return _encoded(export, redaction, folder, form)
 
 
-def _encoded(export: Export, redaction: Redaction, folder: Path, form: ExportFormat, stop: Stop) -> bytes:
+def _encoded(export: Export, redaction: Redaction, folder: Path, form: ExportFormat) -> bytes:
     match form:
         case "html":
-            text = html_page(export, Root(folder), redaction, stop)
+            text = html_page(export, Root(folder), redaction)
         case "pdf" | "docx":
-            return document_bytes(export, Root(folder), redaction, form, stop)
+            return document_bytes(export, Root(folder), redaction, form)
         case "md":
-            text = markdown_text(export, redaction, stop)
+            text = markdown_text(export, redaction)
         case "json":
             text = escape_unsafe(msgspec.json.format(msgspec.json.encode(export)).decode()) + "\n"
         case "csl" | "ris" | "bibtex":
@@ -121,14 +118,13 @@ def write_export(
     report: str = "",
     *,
     knowledge: KnowledgePlace | None = None,
-    stop: Stop = NEVER,
 ) -> Path:
     """Export a session into the saved reports beside it, under a name that is free; returns the file.
 
     Raises:
         WorkspaceError: it cannot be written; and as `export_bytes`.
     """
-    export, redaction = read_export(folder, redactor, report, knowledge=knowledge, stop=stop)
-    data = _encoded(export, redaction, folder, form, stop)
+    export, redaction = read_export(folder, redactor, report, knowledge=knowledge)
+    data = _encoded(export, redaction, folder, form)
     reports = saved_reports_of(folder.absolute()) or folder / SAVED_REPORTS
     return reports / Root(reports, create=True).write_new(_name(export, form), data).path

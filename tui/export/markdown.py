@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.tui.export.convert import harmless_markdown, speakers_apart
 from ua_tui.tui.export.evidence import Evidence
@@ -20,39 +19,39 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _QUOTATIONS = re.compile(r"(</blockquote>)\s*+(?=<blockquote\b)", re.IGNORECASE)
 
 
-def markdown_text(export: Export, redaction: Redaction, stop: Stop = NEVER) -> str:
+def markdown_text(export: Export, redaction: Redaction) -> str:
     """Write the Markdown.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     evidence = Evidence(export)
     texts = [message.text for query in export.queries for message in query.messages]
     try:
-        messages = iter(harmless_markdown(texts, stop) if texts else ())
+        messages = iter(harmless_markdown(texts) if texts else ())
     except ConversionFailed:
         messages = map(fenced, texts)
     return template("session.md.jinja").render(
         export=export,
         evidence=evidence,
         mark=lambda number: _mark(evidence, number),
-        report=_report(export.report, evidence, redaction, stop) if export.report is not None else "",
+        report=_report(export.report, evidence, redaction) if export.report is not None else "",
         next_message=messages.__next__,
     )
 
 
-def _report(report: ReportText, evidence: Evidence, redaction: Redaction, stop: Stop) -> str:
+def _report(report: ReportText, evidence: Evidence, redaction: Redaction) -> str:
     """The report with its marks."""
     text = report.source
     try:
         if report.format == "html":
-            text = convert_to_markdown(_QUOTATIONS.sub(r"\1<br>", speakers_apart(text)), stop)
+            text = convert_to_markdown(_QUOTATIONS.sub(r"\1<br>", speakers_apart(text)))
         elif report.format == "markdown":
-            (text,) = harmless_markdown([text], stop)
+            (text,) = harmless_markdown([text])
     except ConversionFailed as error:
         return f"*The report is too complex to be converted: {plain(str(error))}.*"
     text = demoted(redaction.text(text), 2)
-    text = mark_markdown(text, evidence.claims, lambda number: _mark(evidence, number), stop)
+    text = mark_markdown(text, evidence.claims, lambda number: _mark(evidence, number))
     return fenced(text) if report.format == "text" else text
 
 

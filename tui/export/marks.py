@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from ua_tui.core.claims.places import Place, find_quotes
 from ua_tui.core.claims.records import RISK, Claim
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 
 MOST_MARKS = 1_500
 _FARTHEST = 5_000
@@ -45,16 +44,14 @@ def noted(claims: Sequence[Claim]) -> list[int]:
     return sorted(numbers, key=lambda number: RISK.index(claims[number].state))[:MOST_MARKS]
 
 
-def find_ranges(
-    lines: Iterable[str], claims: Sequence[Claim], stop: Stop = NEVER
-) -> Mapping[int, Sequence[Range]]:
+def find_ranges(lines: Iterable[str], claims: Sequence[Claim]) -> Mapping[int, Sequence[Range]]:
     """Find where claims are in the lines that show a report; of several in a place, the shortest doubtful one is shown.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     shown = sorted(noted(claims))
-    places = find_quotes(lines, [claims[number].quote for number in shown], stop)
+    places = find_quotes(lines, [claims[number].quote for number in shown])
     by_line: dict[int, list[tuple[Place, int]]] = defaultdict(list)
     for number, found in zip(shown, places, strict=True):
         for place in found:
@@ -83,16 +80,14 @@ def _apart(found: Sequence[tuple[Place, int]], claims: Sequence[Claim]) -> list[
     return ranges
 
 
-def doubtful_places(
-    lines: Iterable[str], claims: Sequence[Claim], stop: Stop = NEVER
-) -> Iterator[tuple[int, Place]]:
+def doubtful_places(lines: Iterable[str], claims: Sequence[Claim]) -> Iterator[tuple[int, Place]]:
     """Give the numbers of the doubtful claims that are in the lines of a report, and the last place of each.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     doubtful = sorted(number for number in noted(claims) if claims[number].is_doubtful)
-    places = find_quotes(lines, [claims[number].quote for number in doubtful], stop)
+    places = find_quotes(lines, [claims[number].quote for number in doubtful])
     yield from ((number, found[-1]) for number, found in zip(doubtful, places, strict=True) if found)
 
 
@@ -105,21 +100,21 @@ def mark_position(text: str, end: int, wanted: re.Pattern[str] = _WORD_END, clos
     return at
 
 
-def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str], stop: Stop = NEVER) -> str:
+def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str]) -> str:
     """Write `mark` of the number of each doubtful claim behind it.
 
     A mark is behind the whole word and in no link. That of a quotation is at the end of its paragraph, table cell or
     block of quoted text, so that a speaker stays with it.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     covered = _MARKUP.sub(lambda found: _COVER * len(found[0]), text)
     lines = covered.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     links = [found.span() for found in _LINK.finditer(text)]
     marks: dict[int, list[int]] = defaultdict(list)
-    for number, place in doubtful_places(lines, claims, stop):
+    for number, place in doubtful_places(lines, claims):
         end = starts[place.row] + place.end
         before = bisect_right(links, (end, 0))
         is_quoted, after = claims[number].kind == "quotation", max(end, links[before - 1][1] if before else 0)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.units import quantity
@@ -84,20 +83,20 @@ class _Report(NamedTuple):
     notices: Sequence[str] = ()
 
 
-def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEVER) -> str:
+def html_page(export: Export, root: Root, redaction: Redaction) -> str:
     """Write the page; pictures of the report are read from `root`, the session's folder. Takes a thread a while.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     evidence = Evidence(export)
-    report = _report(export, evidence, root, redaction, stop)
+    report = _report(export, evidence, root, redaction)
     style = Path(__file__).with_name("page.css").read_text("utf-8")
     return template("page.html.jinja").render(
         export=export,
         evidence=evidence,
         report=report,
-        next_answer=iter(_answers(export, redaction, stop)).__next__,
+        next_answer=iter(_answers(export, redaction)).__next__,
         notices=dict.fromkeys((*evidence.notices, *report.notices)),
         title=title_of_export(export),
         waterfalls=list(_waterfalls(export)),
@@ -133,16 +132,16 @@ def _bar(call: Call, whole: float) -> tuple[float, float]:
 
 
 def report_html(
-    report: ReportText, root: Root, redaction: Redaction, stop: Stop = NEVER
+    report: ReportText, root: Root, redaction: Redaction
 ) -> tuple[str, dict[str, str], list[str]]:
     """Convert a report into sanitised HTML; with the data of its pictures, and sentences about what is missing.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     notices: list[str] = []
     try:
-        (text,) = convert([(report.format, report.source)], "r", stop)
+        (text,) = convert([(report.format, report.source)], "r")
     except ConversionFailed as error:
         notices.append(f"The report is shown as its source, as it is too complex to be made safe: {error}.")
         text = plain_html(report.source)
@@ -156,19 +155,19 @@ def report_html(
     return text, pictures, notices
 
 
-def _report(export: Export, evidence: Evidence, root: Root, redaction: Redaction, stop: Stop) -> _Report:
+def _report(export: Export, evidence: Evidence, root: Root, redaction: Redaction) -> _Report:
     if export.report is None:
         return _Report()
-    text, pictures, notices = report_html(export.report, root, redaction, stop)
-    written, placed = write_prose(text, pictures, 2, evidence.claims, evidence.look, stop)
+    text, pictures, notices = report_html(export.report, root, redaction)
+    written, placed = write_prose(text, pictures, 2, evidence.claims, evidence.look)
     return _Report(written, placed, notices)
 
 
-def _answers(export: Export, redaction: Redaction, stop: Stop) -> list[str]:
+def _answers(export: Export, redaction: Redaction) -> list[str]:
     """The messages of the agent as HTML, in their order."""
     texts = [message.text for query in export.queries for message in query.messages]
     try:
-        converted = convert([("markdown", text) for text in texts], "a", stop) if texts else []
+        converted = convert([("markdown", text) for text in texts], "a") if texts else []
     except ConversionFailed:
         converted = [plain_html(text) for text in texts]
     return [write_prose(redaction.text(each), {}, 3)[0] for each in converted]

@@ -16,7 +16,6 @@ from urllib.parse import unquote
 import msgspec
 
 from ua_tui.core.claims.records import Claim
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.export.convert import PICTURE
 from ua_tui.tui.export.marks import Range, find_ranges
 
@@ -50,7 +49,6 @@ def write_prose(
     deeper: int,
     claims: Sequence[Claim] = (),
     look_of: Callable[[int], Look] | None = None,
-    stop: Stop = NEVER,
 ) -> tuple[str, frozenset[int]]:
     """Write sanitised HTML with headings `deeper` levels down; gives the claims that were found in it, too.
 
@@ -58,7 +56,7 @@ def write_prose(
     doubtful.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     pieces = _TAG.split(text)
     shown = list(_visible(pieces))
@@ -67,7 +65,7 @@ def write_prose(
         if line == len(lines):
             lines.append("")
         lines[line] += content
-    ranges = find_ranges(lines, claims, stop) if claims else {}
+    ranges = find_ranges(lines, claims) if claims else {}
     writer = _Writer(pictures, deeper, look_of)
     at = iter(shown)
     for number, piece in enumerate(pieces):

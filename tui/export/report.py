@@ -20,7 +20,6 @@ from ua_tui.core.claims.files import (
     report_format,
 )
 from ua_tui.core.claims.references import cited
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
 from ua_tui.core.net.bodies import declared_encoding
 from ua_tui.core.storage.compression import LARGEST, SUFFIX, Unpacked
@@ -48,7 +47,6 @@ def with_report(
     root: Root,
     wanted: str,
     redaction: Redaction,
-    stop: Stop = NEVER,
     *,
     knowledge: KnowledgePlace | None = None,
 ) -> Export:
@@ -61,7 +59,7 @@ def with_report(
     Raises:
         SettingsError: there is no such report.
         WorkspaceError: it cannot be read.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     saved = [
         each.path for each in export.artifacts if is_report(each.path, each.kind) and root.exists(each.path)
@@ -70,7 +68,7 @@ def with_report(
     path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
     if not path:
         # The check of an empty text knows what the session has read.
-        check, problems = _check(root, b"", "none.txt", redaction, None, stop)
+        check, problems = _check(root, b"", "none.txt", redaction, None)
         sources = check.sources if check is not None else ()
         notices = (*export.notices, "The session has no report.", *problems)
         return msgspec.structs.replace(export, sources=sources, notices=notices)
@@ -83,7 +81,7 @@ def with_report(
     safe = _without_secrets(source, redaction)
     # The mark at the beginning says that it is UTF-8, whatever the report declares.
     checked = data if safe == source else safe.encode("utf-8-sig", "replace")
-    check, notices = _check(root, checked, inner, redaction, knowledge, stop)
+    check, notices = _check(root, checked, inner, redaction, knowledge)
     is_cut = len(safe) > _LARGEST_SOURCE
     if is_cut:
         notices = (*notices, f"Only the beginning of the report {path} is included, as it is too long.")
@@ -170,15 +168,13 @@ def _read(root: Root, path: str) -> bytes:
 
 
 def _check(
-    root: Root, data: bytes, path: str, redaction: Redaction, knowledge: KnowledgePlace | None, stop: Stop
+    root: Root, data: bytes, path: str, redaction: Redaction, knowledge: KnowledgePlace | None
 ) -> tuple[ReportCheck | None, tuple[str, ...]]:
     saved = load_check(root, path)
     if saved is not None and saved.sha256 == hashlib.sha256(data).hexdigest():
         return saved, ()
     try:
-        return check_in_session(data, path, root.path, redaction.redactor, knowledge, stop), ()
-    except Stopped:
-        raise
+        return check_in_session(data, path, root.path, redaction.redactor, knowledge), ()
     except Exception as error:
         # The report and the conversation are worth having without it.
         why = clean_line(redaction.text(str(error)), 200) or type(error).__name__

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, SessionStarted
@@ -32,23 +32,21 @@ LONGEST_MESSAGE = 100_000
 _SHORT = 160
 
 
-def read_session(
-    folder: Path, redactor: Redactor, now: datetime, stop: Stop = NEVER
-) -> tuple[Export, Collection[str]]:
+def read_session(folder: Path, redactor: Redactor, now: datetime) -> tuple[Export, Collection[str]]:
     """Read a session from its journal, also one that runs, was cut off, or is damaged; writes nothing and blocks.
 
     The second result are the paths that the session had for its folders. Nothing is redacted yet, except for cut texts.
 
     Raises:
         JournalError: there is no journal that can be read, or it has no events.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     view, stats = SessionView(redactor, Root(folder)), SessionStats()
     recorded: set[str] = set()
     replay = EventReplay(folder)
     with PastJournal(folder) as journal:
         for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
-            stop.check()
+            check_stopped()
             for event in events:
                 if isinstance(event, SessionStarted):
                     recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from enum import Enum
 
 from rich.cells import cell_len, chop_cells
@@ -42,20 +42,20 @@ def spinner(tick: int) -> str:
     return SPINNER[tick % len(SPINNER)]
 
 
-def clock(at: datetime, zone: tzinfo | None = None) -> str:
-    """Return the time of day as `14:02`, in `zone` or else in the time zone of this machine."""
+def clock(at: datetime) -> str:
+    """Return the time of day as `14:02`, in the time zone of this machine."""
     try:
-        return at.astimezone(zone).strftime("%H:%M")
+        return at.astimezone().strftime("%H:%M")
     except (OverflowError, ValueError):
         # A journal may contain the first or the last date that exists, which has no time in some zones.
         return "--:--"
 
 
-def moment(at: datetime | float, zone: tzinfo | None = None) -> str:
-    """Return a time, which may be in seconds, as `2026-11-21 14:02`, in `zone` or here; nothing if it has none."""
+def moment(at: datetime | float) -> str:
+    """Return a time, which may be in seconds, as `2026-11-21 14:02` on this machine; nothing if it has none there."""
     try:
         at = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
-        return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+        return f"{at.astimezone():%Y-%m-%d %H:%M}"
     except (OverflowError, ValueError, OSError):
         return ""
 

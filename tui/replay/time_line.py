@@ -22,8 +22,6 @@ from ua_tui.tui.render.format import clock, tail_cut
 from ua_tui.tui.widgets.modal import unscrolled_size
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from ua_tui.tui.replay.player import Player
 
 SIGNS: dict[MarkKind, tuple[str, str]] = {
@@ -56,17 +54,15 @@ class TimeLine(Widget, can_focus=True):
 
     Args:
         label: says below the line what is replayed, if that is not obvious.
-        zone: the time zone of the times; by default that of this machine.
     """
 
     virtual_size = unscrolled_size()
     BINDINGS = bindings("TimeLine")
 
-    def __init__(self, label: str = "", zone: tzinfo | None = None) -> None:
+    def __init__(self, label: str = "") -> None:
         super().__init__(id="time-line")
         self.player: Player | None = None
         self._label = label
-        self._zone = zone
         self._share = 0.0
         self._hovered: int | None = None
         self._dragged = False
@@ -154,7 +150,7 @@ class TimeLine(Widget, can_focus=True):
         else:
             if player.position:
                 now = datetime.fromtimestamp(player.time(), UTC)
-                parts.append(clock(now, self._zone))
+                parts.append(clock(now))
             waited = f"a wait of {duration(wait)} is shortened"
             parts.append(waited if wait else self._describe(player.position))
         if missing := player.missing_files:

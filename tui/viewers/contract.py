@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import size
-from ua_tui.tui.viewers.document import Body, Text
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import Piece, decode, looks_binary
 
 PREVIEW_LIMIT = 256 * 1024
@@ -26,11 +26,10 @@ PAGE = 256 * 1024
 
 
 class Sample:
-    """The beginning of a file, or all of it; `stop` is set when nobody needs the view any more."""
+    """The beginning of a file, or all of it."""
 
-    def __init__(self, piece: Piece, stop: Stop = NEVER) -> None:
+    def __init__(self, piece: Piece) -> None:
         self.piece = piece
-        self.stop = stop
         self.path = piece.path
         self.name = piece.name.lower()
         self.suffix = PurePath(piece.name).suffix.lower()
@@ -115,7 +114,7 @@ class Document(View):
     @property
     def is_text(self) -> bool:
         """Whether the content is text, which can be read raw and edited."""
-        return isinstance(self.raw, Text)
+        return isinstance(self.raw, TextBody)
 
     @property
     def best(self) -> Body:

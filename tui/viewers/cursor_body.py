@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.document import Body, Rows
 
@@ -56,7 +55,7 @@ class CopyText:
 class SaveCsv:
     """The reader wants the rows of a table as a CSV file; `text` makes its text, which may take long."""
 
-    text: Callable[[Stop], str]
+    text: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class BackgroundWork:
     `label` is shown meanwhile.
     """
 
-    prepare: Callable[[Stop], Callable[[], None]]
+    prepare: Callable[[], Callable[[], None]]
     label: str = "working"
 
 
@@ -132,7 +131,7 @@ class CursorBody(Body, ABC):
         return None
 
     @abstractmethod
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> CursorRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> CursorRows:
         """Return the rows for this width; they follow every later change."""
 
     @abstractmethod
@@ -140,11 +139,11 @@ class CursorBody(Body, ABC):
         """Carry out a command at the cursor; False if it has no effect."""
 
     @abstractmethod
-    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+    def find_places(self, needle: str) -> Sequence[Hashable]:
         """Return the places of `needle` in order, including folded ones. Runs in a thread.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
 
     def reveal(self, place: Hashable) -> None:

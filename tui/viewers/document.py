@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from rich.segment import Segment
 from textual.content import Content, Span
 from textual.strip import Strip
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.tui.graphics.capabilities import Canvas
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 
 ROLES = (
@@ -100,10 +100,24 @@ class Rows(ABC):
         return list(islice(found, MATCH_LIMIT)) if needle else []
 
 
-class Body(Protocol):
+class Body(ABC):
     """Content that can be laid out for any width; the layout may be slow and runs in a thread."""
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
+    @property
+    def has_picture(self) -> bool:
+        """Whether it has a picture."""
+        return False
+
+    def fit_to(self, rows: int | None, canvas: Canvas | None) -> bool:
+        """Draw pictures at most this many rows high from the next layout on, or in the full width of the view.
+
+        They are encoded for `canvas`, the graphics of the terminal, or drawn in half blocks without one. Returns False
+        if that changes nothing.
+        """
+        return False
+
+    @abstractmethod
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Return the rows for this width; `theme` styles those that are strips.
 
         Raises:
@@ -111,19 +125,12 @@ class Body(Protocol):
         """
 
 
-@runtime_checkable
-class Progressive(Body, Protocol):
+class Progressive(Body):
     """A body whose first rows are available before the others."""
 
+    @abstractmethod
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the first rows quickly; None if all rows can be laid out quickly."""
-
-
-@runtime_checkable
-class Text(Body, Protocol):
-    """A body of lines of text."""
-
-    lines: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +150,14 @@ class ListRows(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedBody:
+class JoinedBody(Progressive):
     """Several bodies, one below the other."""
 
     bodies: tuple[Body, ...]
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out every body for the same width, unless the flag is set."""
-        return _JoinedRows(tuple(body.lay_out(width, theme, stop) for body in self.bodies))
+        return _JoinedRows(tuple(body.lay_out(width, theme) for body in self.bodies))
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the bodies up to the first long one, and the first rows of that."""

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from textual.widget import Widget
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.storage.compression import inner_name
@@ -136,18 +136,18 @@ async def copy_file(owner: Widget, path: Path) -> None:
         copy_text(owner, text, "Text")
 
 
-def outside_target(path: Path, copies: Path | None = None, stop: Stop = NEVER) -> Target:
+def outside_target(path: Path, copies: Path | None = None) -> Target:
     """Prepare a file for the browser, or for the desktop's program for its format. Runs in a thread.
 
     Raises:
         FileUnviewable: the file does not exist, is not readable, or is not a regular file.
         NotExportable: its content would be run, or cannot be made safe.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     name = inner_name(path.name)
     suffix = PurePath(name).suffix.lower()
     if suffix in _HTML:
-        return Target(_sanitised(path, copies, stop), sanitised=True)
+        return Target(_sanitised(path, copies), sanitised=True)
     if suffix not in _HARMLESS:
         raise NotExportable(
             "Only HTML, pictures, audio, video, PDF, text and office documents can be opened in other programs."
@@ -164,7 +164,7 @@ def outside_target(path: Path, copies: Path | None = None, stop: Stop = NEVER) -
     return Target(path.absolute(), sanitised=False)
 
 
-def _sanitised(path: Path, copies: Path | None, stop: Stop) -> Path:
+def _sanitised(path: Path, copies: Path | None) -> Path:
     piece = read_piece(path, LARGEST + 1)
     if len(piece.data) > LARGEST:
         raise NotExportable("This page is too large to be made safe for a browser.")
@@ -173,7 +173,7 @@ def _sanitised(path: Path, copies: Path | None, stop: Stop) -> Path:
 
         copies = user_cache_path("ua-tui") / "opened"
     try:
-        return write_browser_copy(decode(piece.data), path.absolute(), copies, stop)
+        return write_browser_copy(decode(piece.data), path.absolute(), copies)
     except ConversionFailed as error:
         raise NotExportable(
             f"This page is too complex to be made safe for a browser: {error}. Press y to copy its path."

@@ -8,7 +8,6 @@ from itertools import islice
 
 from ua_tui.core.claims.places import find_quotes
 from ua_tui.core.claims.records import TextQuote
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.viewers.document import Rows, row_text
 
 _WORD = re.compile(r"\w+")
@@ -32,18 +31,18 @@ class Passage:
     row: int = 0
 
 
-def find_passage(rows: Rows, passage: Passage, stop: Stop = NEVER) -> int | None:
+def find_passage(rows: Rows, passage: Passage) -> int | None:
     """Return the row in which the first word that matters is; None if the passage is not there.
 
     Markup and line breaks do not matter: words are compared. If the rows do not have the word, the one nearest to it
     counts. Runs in a thread.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     text, at = passage.text, passage.at
     words = list(islice(_WORD.finditer(text), _MOST_WORDS))
     words.sort(key=lambda word: (abs(word.start() - at), word.start() < at))
     quotes = [TextQuote(word[0], text[: word.start()], text[word.end() :]) for word in words]
     lines = (row_text(rows.row(y)) for y in range(len(rows)))
-    return next((places[0].row for places in find_quotes(lines, quotes, stop) if places), None)
+    return next((places[0].row for places in find_quotes(lines, quotes) if places), None)

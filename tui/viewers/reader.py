@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage import regular_file
 from ua_tui.core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
@@ -95,7 +95,7 @@ def open_regular(path: Path) -> int:
         raise FileUnviewable("This name cannot be opened.") from error
 
 
-def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -> Piece:
+def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
     """Read at most `limit` bytes from `offset`; of a `.zst` or `.gz` file, from its uncompressed content.
 
     An artifact may have been compressed or uncompressed since its name was recorded: if the file does not exist, the
@@ -103,24 +103,24 @@ def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -
 
     Raises:
         FileUnviewable: the path does not exist, is not readable, is not a regular file, or is damaged.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     path = _existing_form(path)
     if inner_name(path.name) != path.name:
-        return _read_unpacked(path, limit, offset, stop)
+        return _read_unpacked(path, limit, offset)
     try:
         with os.fdopen(open_regular(path), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(offset)
             # Read all at once if possible, as joining many parts would block every other thread.
-            data = b"".join(_parts(file, limit, stop, max(size - offset, 1 << 20)))
+            data = b"".join(_parts(file, limit, max(size - offset, 1 << 20)))
     except OSError as error:
         raise FileUnviewable(_explain(path, error)) from error
     # Sizes under /proc are zero, and files grow, so the number of bytes read takes precedence.
     return Piece(path, data, offset, max(size, offset + len(data)))
 
 
-def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
+def _read_unpacked(path: Path, limit: int, offset: int) -> Piece:
     suffix = next(suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix))
     try:
         with os.fdopen(open_regular(path), "rb") as file:
@@ -128,12 +128,12 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
             if not packed:
                 return Piece(path, b"", offset, 0)
             unpacked = Unpacked(file, suffix)
-            sum(map(len, _parts(unpacked, offset, stop)))
-            data = b"".join(_parts(unpacked, limit, stop))
+            sum(map(len, _parts(unpacked, offset)))
+            data = b"".join(_parts(unpacked, limit))
             end = offset + len(data)
             if unpacked.more:
                 known = unpacked.size
-                rest = sum(map(len, _parts(unpacked, LARGEST, stop))) if known is None else 1
+                rest = sum(map(len, _parts(unpacked, LARGEST))) if known is None else 1
                 size = max(known or 0, end + rest)
             else:
                 size = end
@@ -146,10 +146,10 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
     return Piece(path, data, offset, size, packed)
 
 
-def _parts(file: Unpacked | BinaryIO, count: int, stop: Stop, step: int = _STEP) -> Iterator[bytes]:
+def _parts(file: Unpacked | BinaryIO, count: int, step: int = _STEP) -> Iterator[bytes]:
     """Read so many bytes, or what there is, in parts; the flag is looked at before each."""
     while count > 0:
-        stop.check()
+        check_stopped()
         part = file.read(min(step, count))
         if not part:
             return

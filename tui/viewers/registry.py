@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.concurrency.cancellation import check_stopped, in_thread
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers import types
 from ua_tui.tui.viewers.bodies.text import TextBody
@@ -75,7 +75,7 @@ def viewers() -> tuple[Viewer, ...]:
     return tuple(sorted(found, key=lambda viewer: (-viewer.priority, viewer.name)))
 
 
-def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document:
+def load(path: Path, limit: int = PREVIEW_LIMIT) -> Document:
     """Read at most `limit` bytes of a file and show them with the first viewer that can. Runs in a thread.
 
     More is read for a viewer that allows more: up to `Viewer.limit` if `limit` is at least `FULL_LIMIT`, otherwise
@@ -84,16 +84,16 @@ def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document
 
     Raises:
         FileUnviewable: the path does not exist, is not readable, or is not a regular file.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
-    piece = read_piece(path, min(limit, PAGE), stop=stop)
-    sample = Sample(piece.cut_to_lines(), stop)
+    piece = read_piece(path, min(limit, PAGE))
+    sample = Sample(piece.cut_to_lines())
     if not piece.complete:
         is_full = limit >= FULL_LIMIT
         accepting = [viewer for viewer in viewers() if _accepts(viewer, sample)]
         limit = max([limit, *(viewer.limit if is_full else viewer.preview_limit for viewer in accepting)])
         if PAGE < piece.size <= limit:
-            sample = Sample(read_piece(path, limit, stop=stop).cut_to_lines(), stop)
+            sample = Sample(read_piece(path, limit).cut_to_lines())
     view, damaged = _view(sample)
     # A part of a file may end anywhere: only a complete file can be called damaged.
     notice = f"Not valid {damaged}; shown unformatted." if damaged and sample.complete else None
@@ -121,7 +121,7 @@ def _view(sample: Sample) -> tuple[View, str]:
     """Return the view of the first viewer that can show a sample, and the format that it is damaged as, if any."""
     damaged = ""
     for viewer in viewers():
-        sample.stop.check()
+        check_stopped()
         if not _accepts(viewer, sample):
             continue
         try:

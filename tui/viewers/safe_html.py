@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.text import SOFT_HYPHEN, clean
 from ua_tui.core.toolkit.html_text import separate, write_indices
 from ua_tui.tui.viewers.conversion import conversions
@@ -51,14 +50,14 @@ def title_of(source: str) -> str:
     return clean(html.unescape(match[1]).strip()) if match else ""
 
 
-def convert_to_markdown(source: str, stop: Stop = NEVER) -> str:
+def convert_to_markdown(source: str) -> str:
     """Convert HTML as `to_markdown` does, in a worker process.
 
     Raises:
         ConversionFailed: it takes too long or needs too much memory.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
-    return str(conversions().run(f"{__name__}:to_markdown", source, seconds=_SECONDS, stop=stop))
+    return str(conversions().run(f"{__name__}:to_markdown", source, seconds=_SECONDS))
 
 
 def to_markdown(_: TaskContext | None, source: str) -> str:
@@ -129,15 +128,15 @@ def _harmless_style(style: str) -> str:
     return "" if _FETCHES.search(style) else _POSITION.sub("no-position", style)
 
 
-def write_browser_copy(source: str, origin: Path, folder: Path, stop: Stop = NEVER) -> Path:
+def write_browser_copy(source: str, origin: Path, folder: Path) -> Path:
     """Write the copy of `origin` for the browser into `folder` and return its path; old copies are removed.
 
     Raises:
         ConversionFailed: making it takes too long or needs too much memory.
         OSError: the copy cannot be written.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
-    page = conversions().run(f"{__name__}:browser_copy", source, seconds=_COPY_SECONDS, stop=stop)
+    page = conversions().run(f"{__name__}:browser_copy", source, seconds=_COPY_SECONDS)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         if time.time() - old.stat(follow_symlinks=False).st_mtime > (24 * 3600.0):

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from ua_tui.tui.keys.keymap import ActiveBindings, keys_of, written_key
+from ua_tui.tui.keys.keymap import ActiveBindings, written_key
 from ua_tui.tui.widgets.input_line import focused_field, writes_character
 from ua_tui.tui.widgets.modal import Modal
 
@@ -365,7 +365,7 @@ class Dialog(Modal[Answer]):
 
     def _action_of(self, key: str) -> str:
         """The action of a key of the dialog; empty if it has none."""
-        active = ActiveBindings(keys_of(self.app))
+        active = ActiveBindings(self.keys)
         chain = self._modal_binding_chain
         return next((each.action for node, _ in chain for each in active.of(node).get(key, ())), "")
 

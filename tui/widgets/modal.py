@@ -10,6 +10,7 @@ from textual.reactive import Reactive
 from textual.screen import ModalScreen
 
 from ua_tui.tui.keys.bindings import CLASSES, bindings
+from ua_tui.tui.keys.keymap import Keys, keys_of
 
 
 def unscrolled_size() -> Reactive[Size]:
@@ -60,6 +61,11 @@ class Modal(ModalScreen[Answer]):
     def is_closing(self) -> bool:
         """Whether it was dismissed, even if another screen above it delays that."""
         return self._dismissed or self._pending is not None
+
+    @property
+    def keys(self) -> Keys:
+        """The keys as the person configured them."""
+        return keys_of(self.app)
 
     def action_close(self) -> None:
         """Close without a result."""

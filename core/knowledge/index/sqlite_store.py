@@ -152,7 +152,7 @@ class SqliteStore(KnowledgeStore):
 
         def is_over() -> bool:
             return deadline.is_over() and (
-                bool(found) or deadline.stopped() or deadline.clock() > deadline.at + _GRACE_SECONDS
+                bool(found) or deadline.stop.is_set() or deadline.clock() > deadline.at + _GRACE_SECONDS
             )
 
         self._db.set_progress_handler(is_over, _STEPS)

@@ -177,8 +177,8 @@ class PostgresStore(KnowledgeStore):
             every = " | ".join(map(self.expression, words))
             return self._until(deadline, *self.statement("newest_passages", (), {"words": every})) or [], True
         found = self._until(deadline, *self._best(ask, words))
-        if found is None and not deadline.stopped():
-            late = Deadline(deadline.clock() + _GRACE_SECONDS, deadline.clock, deadline.stopped)
+        if found is None and not deadline.stop.is_set():
+            late = Deadline(deadline.clock() + _GRACE_SECONDS, deadline.clock)
             return self._until(late, *self._best(ask, words[:1])) or [], True
         return found or [], found is None or min(each.passages for each in ask.all_of or words) > _LOOKED_AT
 

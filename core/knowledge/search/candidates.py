@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 
 import msgspec
 
+from ua_tui.core.concurrency.cancellation import stop_flag
 from ua_tui.core.knowledge.records import Hit
 
 MOST_CANDIDATES = 120
@@ -97,12 +99,12 @@ class Deadline:
 
     at: float
     clock: Callable[[], float] = time.monotonic
-    stopped: Callable[[], bool] = lambda: False
+    stop: Event = field(default_factory=stop_flag)
 
     @property
     def seconds(self) -> float:
         """How long it is until then; 0 if it is over."""
-        return 0.0 if self.stopped() else max(self.at - self.clock(), 0.0)
+        return 0.0 if self.stop.is_set() else max(self.at - self.clock(), 0.0)
 
     def is_over(self) -> bool:
         """Whether the search has to end."""

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ua_tui.core.concurrency.cancellation import stop_flag
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Results
@@ -103,29 +104,29 @@ class KnowledgeSearch:
         limit: int = 20,
         typing: bool = False,
         budget: float | None = None,
-        stopped: Callable[[], bool] = lambda: False,
         **scope: Any,
     ) -> Results:
         """Find documents; any text is a query, and one without words finds the newest documents.
+
+        If the work in a thread is stopped, the search ends with an empty, partial answer.
 
         Args:
             text: words, "phrases", -exclusions and filters, as in `ua_tui.core.knowledge.search.query`.
             limit: the most hits.
             typing: whether the last word may be incomplete, if no space follows it.
             budget: the seconds for this search, if it has others.
-            stopped: asked often meanwhile; once it returns True the search ends with an empty, partial answer.
             scope: what else must hold for a document, as `ua_tui.core.knowledge.search.query.conditions` takes it.
         """
         began = time.perf_counter()
         within = [*self._scope, *conditions(**scope)]
-        begin = self._deadlines(self._budget if budget is None else budget, stopped)
+        begin = self._deadlines(self._budget if budget is None else budget)
         with self._reading() as notices:
             if notices is None:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
             answer = self._answer(text, within, begin, typing=typing)
             pages = pages_of(answer.ranked)
             hits = self._hits(pages[: max(limit, 0)], answer.matches, within)
-        if stopped():
+        if stop_flag().is_set():
             return Results(partial=True)
         has_all = any(each.full for each in answer.ranked)
         return Results(
@@ -222,11 +223,9 @@ class KnowledgeSearch:
                 ranked, partial = fused(ranked, near), partial or is_late
         return Passages(ranked, matches, (*query.notices, *corrections), partial, is_short)
 
-    def _deadlines(
-        self, budget: float, stopped: Callable[[], bool] = lambda: False
-    ) -> Callable[[], Deadline]:
+    def _deadlines(self, budget: float) -> Callable[[], Deadline]:
         """Give what begins a time of so many seconds."""
-        return lambda: Deadline(self._clock() + budget, self._clock, stopped)
+        return lambda: Deadline(self._clock() + budget, self._clock)
 
     def _corrected(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], list[str]]:
         """The terms; for a word that no passage has, one that is spelt like it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import advise
 from ua_tui.core.text import clean_line, middle_truncate
 from ua_tui.core.toolkit.articles import visible
@@ -39,12 +39,12 @@ async def read_page(page: Page, conversions: Conversions) -> Extracted:
         NotReadable: the type of the page cannot be read, or nothing readable is in it; says why, and what to try.
     """
     if page.media_type == "application/pdf":
-        return _checked(await in_thread(partial(_read_pdf, conversions, page)))
+        return _checked(await in_thread(_read_pdf, conversions, page))
     kind = _kind_of(page)
     may_be_feed = is_json_feed(page.body) if kind == "json" else is_feed(page.body, page.media_type)
     if kind != "html" and not may_be_feed and page.encoding:
         return _checked(read_text(page.text, kind))
-    found = await in_thread(partial(_read, conversions, page, kind, may_be_feed))
+    found = await in_thread(_read, conversions, page, kind, may_be_feed)
     if found.leads_to is not None:
         where = clean_line(visible(found.leads_to), 500)
         raise NotReadable(f"the page only leads to another one: read {where} instead", "moved")
@@ -68,13 +68,13 @@ def _kind_of(page: Page) -> str:
     return "xml" if page.media_type.endswith("xml") else "text"
 
 
-def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, stop: Stop) -> ReadPage:
+def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool) -> ReadPage:
     from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 
     argument = msgspec.to_builtins(
         WebDocument(page.body, page.encoding, page.final_url, kind, may_be_feed), builtin_types=(bytes,)
     )
-    run = partial(conversions.run, _READ, stop=stop)
+    run = partial(conversions.run, _READ)
     try:
         try:
             found = run(argument, seconds=SECONDS_TO_EXTRACT)
@@ -94,13 +94,13 @@ def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, st
     return msgspec.convert(found, ReadPage)
 
 
-def _read_pdf(conversions: Conversions, page: Page, stop: Stop) -> Extracted:
+def _read_pdf(conversions: Conversions, page: Page) -> Extracted:
     from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 
     parts: list[Any] = []
     problem = ""
     try:
-        conversions.run(_READ_PDF, page.body, seconds=SECONDS_TO_EXTRACT, stop=stop, on_part=parts.append)
+        conversions.run(_READ_PDF, page.body, seconds=SECONDS_TO_EXTRACT, on_part=parts.append)
     except TooComplex as error:
         problem = str(error)
     except ConversionFailed as error:

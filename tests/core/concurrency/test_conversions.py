@@ -13,7 +13,7 @@ import pytest
 
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
-from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.core.concurrency.conversions import ConversionFailed, Conversions, TooComplex
 from ua_tui.core.concurrency.worker_child import TaskContext
 
@@ -94,32 +94,32 @@ def test_one_that_fails_says_why_and_keeps_its_process(conversions: Conversions)
 
 
 def test_one_that_nobody_needs_is_ended_at_once(conversions: Conversions) -> None:
-    stop = Stop()
+    stop = threading.Event()
     begun: list[int] = []
 
     def on_part(pid: int) -> None:
         begun.append(pid)
         stop.set()
 
-    with pytest.raises(Stopped):
-        convert(conversions, work_for_ever, seconds=600.0, stop=stop, on_part=on_part)
+    with stoppable(stop), pytest.raises(Stopped):
+        convert(conversions, work_for_ever, seconds=600.0, on_part=on_part)
     assert not is_running(begun[0])
 
 
 def test_one_that_waits_for_another_can_be_stopped(conversions: Conversions) -> None:
-    busy, begun, over = Stop(), threading.Event(), threading.Event()
+    busy, begun, over = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
-        with pytest.raises(Stopped):
-            convert(conversions, work_for_ever, seconds=600.0, stop=busy, on_part=lambda _: begun.set())
+        with stoppable(busy), pytest.raises(Stopped):
+            convert(conversions, work_for_ever, seconds=600.0, on_part=lambda _: begun.set())
         over.set()
 
     threading.Thread(target=work, daemon=True).start()
     assert begun.wait(PATIENCE)
-    stop = Stop()
+    stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
-        convert(conversions, echo, stop=stop)
+    with stoppable(stop), pytest.raises(Stopped):
+        convert(conversions, echo)
     busy.set()
     assert over.wait(PATIENCE)
 

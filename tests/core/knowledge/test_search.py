@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.postgres_server import Cluster
+from ua_tui.core.concurrency.cancellation import stoppable
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
@@ -436,7 +438,10 @@ def test_a_stopped_search_gives_nothing_and_threads_may_search(
     place: KnowledgePlace, search: KnowledgeSearch
 ) -> None:
     fill(place, *others())
-    results = search.search("weather", stopped=lambda: True)
+    stop = threading.Event()
+    stop.set()
+    with stoppable(stop):
+        results = search.search("weather")
     assert (results.hits, results.partial) == ((), True)
     with ThreadPoolExecutor(4) as threads:
         assert [*threads.map(lambda _: len(search.search("sport").hits), range(40))] == [20] * 40

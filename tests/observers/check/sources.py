@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ua_tui.core.claims.records import Check, Claim, Source
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.check import check_document
 from ua_tui.observers.check.reading import read_document
 
@@ -17,10 +16,9 @@ def check(
     media_type: str,
     sources: Sequence[Source],
     files: Collection[str] = (),
-    stop: Stop = NEVER,
 ) -> Check:
     """The check of a report as it is stored."""
-    return check_document(read_document(report, media_type, stop), sources, files=files, stop=stop)
+    return check_document(read_document(report, media_type), sources, files=files)
 
 
 def checked(report: str, *texts: str, media_type: str = "text/markdown") -> Check:

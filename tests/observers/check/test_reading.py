@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 from tests.observers.check.sources import check, checked
 from tests.pdf_files import pdf_file, protected
 from ua_tui.core.claims.records import Check, Claim, Source, TextQuote
-from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.observers.check.reading import read_document, sentences
 
 HTML = """<!doctype html><html><head><title>T</title><style>p { x: 1 }</style><script>var a = "11 cats"</script>
@@ -157,10 +158,10 @@ def test_says_what_was_not_looked_at() -> None:
 
 
 def test_stops() -> None:
-    stop = Stop()
+    stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
-        check("It is 5 km.", "text/plain", [Source(kind="file", text="It is 5 km.")], stop=stop)
+    with stoppable(stop), pytest.raises(Stopped):
+        check("It is 5 km.", "text/plain", [Source(kind="file", text="It is 5 km.")])
 
 
 def test_the_summary_says_what_was_compared_and_what_was_not() -> None:

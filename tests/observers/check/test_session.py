@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.bench.knowledge.sessions import invent_sessions, write_session
 from tests.observers.check.sessions import REPORT, SEARCH, ReadSession, crawled_page
 from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source, SourceKind
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
+from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
@@ -46,8 +47,8 @@ def session(tmp_path: Path) -> ReadSession:
 
 
 def sources(session: ReadSession) -> Sources:
-    found = Sources(NEVER)
-    add_session(found, Root(session.folder), read_journal(session.folder), REDACTOR, NEVER)
+    found = Sources()
+    add_session(found, Root(session.folder), read_journal(session.folder), REDACTOR)
     return found
 
 
@@ -103,8 +104,8 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
         if page.read:
             assert record.read_at == page.at
     assert check.check.notices == ()
-    found = Sources(NEVER)
-    add_session(found, Root(folder), read_journal(folder), REDACTOR, NEVER)
+    found = Sources()
+    add_session(found, Root(folder), read_journal(folder), REDACTOR)
     everything = "\n".join(each.text for each in found.texts)
     assert invented.report_title not in everything
     for page in invented.pages:
@@ -443,10 +444,10 @@ def test_a_folder_that_is_missing_is_a_notice(tmp_path: Path) -> None:
 
 def test_reading_stops(session: ReadSession) -> None:
     session.crawl((PAGE, "Otters smile."))
-    stop = Stop()
+    stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
-        check_in_session(b"<p>9 otters</p>", REPORT, session.folder, REDACTOR, None, stop)
+    with stoppable(stop), pytest.raises(Stopped):
+        check_in_session(b"<p>9 otters</p>", REPORT, session.folder, REDACTOR, None)
 
 
 def test_a_call_without_its_beginning_is_read(session: ReadSession) -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from datetime import UTC
-
 import pytest
 
 from tests.tui.pane_host import PaneHost, at, handle_events, hosted, rows
@@ -18,7 +16,7 @@ from ua_tui.tui.screens.files.link import LinkScreen
 
 
 def pane() -> ConversationPane:
-    return ConversationPane(zone=UTC)
+    return ConversationPane()
 
 
 def asked(text: str = "What is it?", query: str = "q") -> list[Event]:

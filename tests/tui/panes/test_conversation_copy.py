@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Any
 
 import pytest
@@ -118,7 +117,7 @@ class Copying(PaneHost):
 
 
 async def test_y_copies_what_was_written_in_each_message() -> None:
-    view = ConversationPane(zone=UTC)
+    view = ConversationPane()
     app = Copying(view)
     async with app.run_test(size=(40, 60)) as pilot:
         handle_events(view, conversation())
@@ -147,7 +146,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
 
 
 async def test_the_message_that_y_copies_is_marked() -> None:
-    async with hosted(ConversationPane(zone=UTC), 40, 60) as (view, pilot):
+    async with hosted(ConversationPane(), 40, 60) as (view, pilot):
         handle_events(view, conversation())
         await pilot.press("end", "up", "up", "up", "up")
         marked = [row for row in rows(view) if row.startswith("▌")]
@@ -161,7 +160,7 @@ async def test_a_streamed_message_of_many_pieces_is_copied_whole(size: int) -> N
     source = (
         f"Before.\n\n```python\n{code}\n```\n\n" + "word " * 3000 + "\n\n" + f"{LONG}\n\n" * 20 + "After."
     )
-    streamed, whole = ConversationPane(zone=UTC), ConversationPane(zone=UTC)
+    streamed, whole = ConversationPane(), ConversationPane()
     app = Copying(streamed)
     async with app.run_test(size=(60, 30)) as pilot:
         for start in range(0, len(source), size * 10):
@@ -206,7 +205,7 @@ def pairs() -> Sequence[tuple[str, str, str]]:
 @pytest.mark.parametrize(("first", "last", "expected"), pairs())
 @pytest.mark.parametrize("width", [40, 100])
 async def test_the_mouse_copies_source_not_cells(width: int, first: str, last: str, expected: str) -> None:
-    view = ConversationPane(zone=UTC)
+    view = ConversationPane()
     app = Copying(view)
     async with app.run_test(size=(width, 60)) as pilot:
         handle_events(view, conversation())

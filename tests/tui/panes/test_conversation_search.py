@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,7 @@ def current_row(view: ConversationPane) -> str:
 
 
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
-    async with hosted(ConversationPane(zone=UTC), 60, 12) as (view, pilot):
+    async with hosted(ConversationPane(), 60, 12) as (view, pilot):
         handle_events(view, conversation())
         before = rows(view)
         await pilot.press("slash", *"thoughts")
@@ -71,7 +70,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
 
 
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
-    async with hosted(ConversationPane(zone=UTC), 60, 14) as (view, pilot):
+    async with hosted(ConversationPane(), 60, 14) as (view, pilot):
         handle_events(view, conversation())
         await pilot.press("slash", *"thoughts", "enter")
         await until(lambda: "1/1" in title(view) and "…" not in title(view))
@@ -91,7 +90,7 @@ async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
 
 @pytest.mark.slow
 async def test_ten_thousand_messages_are_searched_in_turns() -> None:
-    view = ConversationPane(zone=UTC)
+    view = ConversationPane()
     turns = 0
 
     async def others() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC
 
 import pytest
 from textual.pilot import Pilot
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("still")
 @asynccontextmanager
 async def played(size: tuple[int, int], theme: str, *keys: str) -> AsyncIterator[Pilot[None]]:
     """A conversation with the session of the pictures at its fixed times, after these keys."""
-    view = ConversationPane(zone=UTC)
+    view = ConversationPane()
     async with PaneHost(view).run_test(size=size) as pilot:
         pilot.app.theme = theme
         events: list[Event] = []

@@ -19,7 +19,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +262,7 @@ def scenes_of(path: Path) -> Iterator[Any]:
 def pane_of(kind: str, clock: list[float]) -> Any:
     match kind:
         case "conversation":
-            pane = ConversationPane(zone=UTC, clock=lambda: at(clock[0]).timestamp())
+            pane = ConversationPane(clock=lambda: at(clock[0]).timestamp())
             pane.suggestions.offer(Settings())
             return pane
         case "trace":

@@ -20,9 +20,8 @@ PROGRAM = """
     from types import SimpleNamespace
     from tests.tui.files_host import hosted
     from tests.waiting import until
-    from tests.tui.tree_host import rows
+    from tests.tui.tree_host import pane_of, rows
     from ua_tui.tui.panes.workspace import tree
-    from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
     logged = []
     tree._log = SimpleNamespace(warning=lambda form, *values: logged.append(form % values))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+import time
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -10,13 +11,16 @@ from rich.cells import cell_len
 from ua_tui.tui.render.format import artifact_name, clock, middle_cut, name_cut, tail_cut
 
 
-def test_the_clock_shows_the_time_of_its_zone_within_all_calendars() -> None:
-    at = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
-    assert clock(at, UTC) == "14:02"
-    assert clock(at, timezone(timedelta(hours=2))) == "16:02"
-    first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
-    assert clock(first, timezone(timedelta(hours=-5))) == "--:--"
-    assert clock(last, timezone(timedelta(hours=9))) == "--:--"
+@pytest.mark.parametrize(("zone", "first", "now", "last"), [
+    ("UTC", "00:00", "14:02", "23:00"), ("EAST-9", "09:00", "23:02", "--:--"), ("WEST5", "--:--", "09:02", "18:00"),
+])  # fmt: skip
+def test_the_clock_shows_the_time_of_its_zone_within_all_calendars(
+    zone: str, first: str, now: str, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    times = "0001-01-01T00:00Z", "2026-11-21T14:02Z", "9999-12-31T23:00Z"
+    assert [clock(datetime.fromisoformat(each)) for each in times] == [first, now, last]
 
 
 @given(st.text(max_size=60), st.integers(0, 30))

@@ -55,7 +55,7 @@ CHECKS = [
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: Patch, tmp_path: Path, still: None) -> None:
-    """Nobody's keys and files, no animation, and one time zone."""
+    """Nobody's keys and files, and no animation."""
     for name in (
         "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "COMPOSIO_API_KEY", "Z_AI_API_KEY", "LOGFIRE_TOKEN",
         "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",

@@ -11,7 +11,6 @@ from textual.strip import Strip
 
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.waiting import until
-from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.links import LinksScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
@@ -83,7 +82,7 @@ def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:
         Strip([Segment("  "), Segment("bank\x1b", a), Segment(" "), Segment("next", b)]),
         Strip([Segment("between"), Segment("again", b)]),
     ])  # fmt: skip
-    found = links_in(rows, NEVER)
+    found = links_in(rows)
     assert [(link.text, link.url, link.row) for link in found] == [
         ("the bank\N{REPLACEMENT CHARACTER}", "https://a.example", 0),
         ("next", "https://b.example", 1),
@@ -95,7 +94,7 @@ def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:
 def test_an_address_takes_the_first_text_that_is_not_an_address() -> None:
     a = Style(meta={"url": "https://a.example/x"})
     rows = ListRows([Strip([Segment("https://a.example/x", a), Segment(" and "), Segment("the bank", a)])])
-    assert links_in(rows, NEVER) == [FoundLink("the bank", "https://a.example/x", 0, (0,))]
+    assert links_in(rows) == [FoundLink("the bank", "https://a.example/x", 0, (0,))]
 
 
 async def test_many_links_are_a_grid_that_what_is_typed_filters() -> None:

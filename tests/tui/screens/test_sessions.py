@@ -5,7 +5,6 @@ import json
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ def lay_all(base: Path) -> None:
 async def sessions(
     of: Path | SessionIndex, size: Size = (120, 30), theme: str | None = None
 ) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
-    app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme, zone=UTC)
+    app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme)
     async with app.run_test(size=size) as pilot:
         yield app, await read(app, pilot), pilot
 
@@ -293,7 +292,7 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
     )
     database = fill(tmp_path, note, name=name(3))
     fill(tmp_path, replace(note, text="Another oxbow."), name=name(2))
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database)
     async with app.run_test(size=(120, 30)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"oxbow bends")
@@ -310,7 +309,7 @@ async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path:
     database = fill(tmp_path, name=name(3))
     with closing(connect(database, "rw")) as db:
         db.execute("PRAGMA user_version = 1")
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"paris")

@@ -227,7 +227,7 @@ async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> Non
 async def test_a_running_call_is_completed_in_place() -> None:
     began = datetime.now(UTC) - timedelta(minutes=5)
     call = msgspec.structs.replace(started(query="x", deep={"inner": {"most": 1}}), at=began)
-    screen = call_screen(call, zone=UTC)
+    screen = call_screen(call)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: "The call is still running." in screen_text(app))
         assert f"{began:%H:%M} · running · 5m 0" in screen_text(app).splitlines()[0]

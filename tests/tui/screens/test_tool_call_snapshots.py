@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC
 from pathlib import Path
 
 import msgspec
@@ -35,7 +34,7 @@ async def test_a_call(
 ) -> None:
     started, end, *saved = (msgspec.convert(event, ANY_EVENT) for event in CALLS[name])
     record = agent_call("save_corpus  8 articles", 38_000) if name == "agent" else None
-    screen = call_screen(started, end, saved, record=record, zone=UTC)
+    screen = call_screen(started, end, saved, record=record)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
         await until(lambda: screen.view.row_count > 0)
         await finished(app.workers)

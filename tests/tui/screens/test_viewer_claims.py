@@ -27,7 +27,6 @@ from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import ReportCheck, check_path, ledger_path
 from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.records import Check, Claim, Passage, TextQuote
-from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import ClaimsDecided, Event
 from ua_tui.core.history.versions import TextOrigin
@@ -276,7 +275,7 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
     other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")
     screen = ViewerScreen(other, session)
 
-    def check(path: Path, origin: TextOrigin, stop: Stop, *, knowledge: Path | None) -> FoundCheck:
+    def check(path: Path, origin: TextOrigin, *, knowledge: Path | None) -> FoundCheck:
         assert path == other
         if not done:
             done.append(True)

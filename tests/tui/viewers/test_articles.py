@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.tui.viewers.test_viewers import THEME, do, lines, shown
-from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.storage.compression import pack
@@ -91,7 +90,7 @@ class TestPages:
         for document in (load(path), load(put(tmp_path, "a.json", record))):
             rows = document.best.lay_out(80, THEME)
             shown = ("the part", "here", "here", "[note]", "cell")
-            found = [(link.text, link.url) for link in links_in(rows, NEVER)]
+            found = [(link.text, link.url) for link in links_in(rows)]
             assert found == list(zip(shown, addresses.values(), strict=True))
             assert "cited[1] [sic]: x." in "\n".join(lines(document.best))
 
@@ -100,7 +99,7 @@ class TestPages:
         text = "\n\n".join(f"See [{link.label}] there." for link in links)
         article = Article(title="T", url="", text=text, links=links)
         document = load(put(tmp_path, "crawl_a.md", encode_article(article)))
-        found = links_in(document.best.lay_out(80, THEME), NEVER)
+        found = links_in(document.best.lay_out(80, THEME))
         assert [link.url for link in found] == [link.url for link in links]
 
     def test_a_hostile_page_is_shown_literally(self, tmp_path: Path) -> None:
@@ -112,7 +111,7 @@ class TestPages:
         rows = document.best.lay_out(80, THEME)
         assert "[x](vscode://x)" in "\n".join(lines(document.best))
         assert not any(is_unsafe(character) for row in lines(document.best) for character in row)
-        assert [link.url for link in links_in(rows, NEVER)] == []
+        assert [link.url for link in links_in(rows)] == []
 
     def test_what_is_missing_takes_no_room(self) -> None:
         rows = text_rows(lines(article_body(Article(title="", url=""))))
@@ -206,13 +205,13 @@ class TestToolCalls:
         assert laid.span(entry) == (first - 4, 5), "the head comes into view with the first row"
         body.cursor = entry
         assert body.execute(BodyCommand("open")) == OpenLink("https://b.example/1")
-        found = body.find_places("alpha", NEVER)
+        found = body.find_places("alpha")
         body.reveal(found[0])
         assert body.cursor_place() == found[0]
         assert body.execute(BodyCommand("copy")) == CopyText("link", "https://a.example/2")
         sorting = body.execute(BodyCommand("sort", column=1))
         assert isinstance(sorting, BackgroundWork)
-        sorting.prepare(NEVER)()
+        sorting.prepare()()
         sorted_rows = "\n".join(lines(body, 100))
         assert sorted_rows.index("Alpha") < sorted_rows.index("Beta")
         detail = body.detail()
@@ -320,7 +319,7 @@ def test_the_addresses_of_results_are_links_to_choose_from(tmp_path: Path, width
         {"title": "A again", "url": URL},
     ]}  # fmt: skip
     body = load(put(tmp_path, "s.json", results)).best
-    found = links_in(body.lay_out(width, THEME), NEVER)
+    found = links_in(body.lay_out(width, THEME))
     assert [(link.text, link.url) for link in found] == [("A", URL), ("C", "https://c.example/")]
     assert len(found[0].repeated) == 1
 

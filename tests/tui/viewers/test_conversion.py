@@ -14,7 +14,7 @@ import pytest
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.core.concurrency.conversions import Conversions
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.render.markdown import highlight
@@ -105,10 +105,10 @@ def test_code_that_takes_too_long_is_coloured_in_part(monkeypatch: Patch) -> Non
     style = text.style_code("int\n" * 100 + "\n" * 90_000 + "int", "java")
     assert style(0, "int")
     assert not style(90_100, "int")
-    stop = Stop()
+    stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
-        text.style_code("int", "java", stop)
+    with stoppable(stop), pytest.raises(Stopped):
+        text.style_code("int", "java")
     # So is code in an answer.
     monkeypatch.setattr(highlight, "MAX_SECONDS", 0.05)
     source = "int\n" * 100 + "\n" * 19_000
@@ -183,12 +183,12 @@ def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: Patch, source
 
 
 def test_markdown_and_tables_that_nobody_needs_are_not_read() -> None:
-    stop = Stop()
+    stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
-        MarkdownBody("![" * 200_000).lay_out(80, THEME, stop)
-    with pytest.raises(Stopped):
-        record_starts(b"a,b\n", stop)
+    with stoppable(stop), pytest.raises(Stopped):
+        MarkdownBody("![" * 200_000).lay_out(80, THEME)
+    with stoppable(stop), pytest.raises(Stopped):
+        record_starts(b"a,b\n")
 
 
 def test_a_quote_that_is_never_closed_is_searched_in_a_window() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.compare.body import SIDE_BY_SIDE, DifferenceBody
 from ua_tui.tui.viewers.compare.difference import Difference, compare_lines, compare_texts
@@ -50,7 +49,7 @@ def test_words_that_differ_are_marked_and_changes_counted() -> None:
     assert difference.right[changed.right][slice(*changed.right_marks[0])] == "86"
     assert difference.counts == (1, 1, 1)
     assert len(difference.changes) == 2, "blank lines do not divide a change"
-    assert compare_texts(OLD, NEW, NEVER) == difference, "the worker process finds the same"
+    assert compare_texts(OLD, NEW) == difference, "the worker process finds the same"
 
 
 def test_changes_are_inline_or_side_by_side_with_signs() -> None:

@@ -11,7 +11,6 @@ import pytest
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
-from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files import viewer
 from ua_tui.tui.screens.files.viewer import ViewerScreen
@@ -43,9 +42,9 @@ async def test_the_end_is_remembered_while_rows_are_laid_out(
     released = threading.Event()
     lay_out = MarkdownBody.lay_out
 
-    def slow(self: MarkdownBody, width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
+    def slow(self: MarkdownBody, width: int, theme: MarkdownTheme) -> ListRows:
         assert released.wait(PATIENCE)
-        return lay_out(self, width, theme, stop)
+        return lay_out(self, width, theme)
 
     monkeypatch.setattr(MarkdownBody, "lay_out", slow)
     (tmp_path / "a.md").write_text(PARAGRAPHS)
@@ -102,9 +101,9 @@ async def test_the_end_is_remembered_until_the_whole_file_is_there(
 ) -> None:
     released, tail_may_come = threading.Event(), threading.Event()
 
-    def slow(path: Path, limit: int = PREVIEW_LIMIT, *more: object) -> Document:
+    def slow(path: Path, limit: int = PREVIEW_LIMIT) -> Document:
         assert limit == PREVIEW_LIMIT or released.wait(PATIENCE)
-        return load(path, limit, *more)  # type: ignore[arg-type]  # passed on as they are
+        return load(path, limit)
 
     def slow_page(*args: object, **named: object) -> Document:
         assert tail_may_come.wait(PATIENCE)

@@ -13,7 +13,7 @@ import zstandard
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
@@ -73,10 +73,10 @@ def held(monkeypatch: Patch) -> Iterator[threading.Event]:
     """Let no more than the beginning of a file be read until the event is set."""
     event = threading.Event()
 
-    def load_in_the_end(path: Path, limit: int, stop: Stop = NEVER) -> Document:
+    def load_in_the_end(path: Path, limit: int) -> Document:
         while limit > PREVIEW_LIMIT and not event.wait(0.005):
-            stop.check()
-        return load(path, limit, stop)
+            check_stopped()
+        return load(path, limit)
 
     monkeypatch.setattr(registry, "load", load_in_the_end)
     yield event
@@ -141,9 +141,9 @@ class TestSearchResults:
         released = threading.Event()
         lay_out = ResultsTable.lay_out
 
-        def late(table: ResultsTable, width: int, theme: MarkdownTheme, stop: Stop) -> TableView:
+        def late(table: ResultsTable, width: int, theme: MarkdownTheme) -> TableView:
             assert released.wait(PATIENCE)
-            return lay_out(table, width, theme, stop)
+            return lay_out(table, width, theme)
 
         monkeypatch.setattr(ResultsTable, "lay_out", late)
         path = tmp_path / "a.json"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.tui.viewers.bodies.json_text import complete_json
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.record_table import RecordTable
@@ -23,7 +22,7 @@ def test_a_member_that_is_large_is_unfolded_and_found_in(tmp_path: Path) -> None
     tree = load(path, FULL_LIMIT).rendered
     assert isinstance(tree, JsonTree)
     assert tree.entries == 20_001, "the one large member is open"
-    assert list(tree.find_places("Story, 19999", NEVER)) == [(0, 19_999, 1)]
+    assert list(tree.find_places("Story, 19999")) == [(0, 19_999, 1)]
 
 
 def test_json_lines_are_records_without_blank_lines(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from textual.content import Content
 
 from tests.tui.files_host import hosted, screen_text
 from tests.waiting import until
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.viewers.document import ListRows, Row, Rows
+from ua_tui.tui.viewers.document import Body, ListRows, Row, Rows
 from ua_tui.tui.viewers.passage import Passage, find_passage
 from ua_tui.tui.viewers.view.document_view import DocumentView
 
@@ -41,13 +40,13 @@ def test_a_passage_that_is_not_there_is_not_found(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _Lines(Body):
     """A body of one row for each line; its first row does `when_read` before it is read."""
 
     lines: tuple[str, ...]
     when_read: Callable[[], None] = lambda: None
 
-    def lay_out(self, width: int, theme: object, stop: Stop = NEVER) -> Rows:
+    def lay_out(self, width: int, theme: object) -> Rows:
         return _ReadRows([Content(line) for line in self.lines], when_read=self.when_read)
 
 

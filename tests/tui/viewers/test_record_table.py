@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.record_table import RecordTable
 from ua_tui.tui.viewers.bodies.table import Table
@@ -61,10 +60,10 @@ def test_the_rows_that_are_shown_are_exported_in_their_order(tmp_path: Path) -> 
     for command in (BodyCommand("sort", column=1), BodyCommand("filter", text="2026")):
         work = table.execute(command)
         assert isinstance(work, BackgroundWork)
-        work.prepare(NEVER)()
+        work.prepare()()
     saved = table.execute(BodyCommand("export"))
     assert isinstance(saved, SaveCsv)
-    titles, *rows = csv.reader(io.StringIO(saved.text(NEVER)))
+    titles, *rows = csv.reader(io.StringIO(saved.text()))
     assert titles == ["day", "close", "note", "tags", "volume"]
     assert [row[0] for row in rows] == ["2026-11-03", "2026-11-02", "2026-11-01"]
     # A spreadsheet would run the formula.
@@ -78,7 +77,7 @@ def test_an_export_has_the_whole_of_long_cells(tmp_path: Path) -> None:
     assert table is not None
     saved = table.execute(BodyCommand("export"))
     assert isinstance(saved, SaveCsv)
-    assert list(csv.reader(io.StringIO(saved.text(NEVER)))) == [["n", "text"], ["1", long], ["-2", "short"]]
+    assert list(csv.reader(io.StringIO(saved.text()))) == [["n", "text"], ["1", long], ["-2", "short"]]
 
 
 def test_a_file_of_cells_is_exported_as_it_is(tmp_path: Path) -> None:
@@ -87,7 +86,7 @@ def test_a_file_of_cells_is_exported_as_it_is(tmp_path: Path) -> None:
     assert isinstance(shown, Table)
     saved = shown.execute(BodyCommand("export"))
     assert isinstance(saved, SaveCsv)
-    rows = list(csv.reader(io.StringIO(saved.text(NEVER))))
+    rows = list(csv.reader(io.StringIO(saved.text())))
     assert rows == [["name", "text"], ["A", "x\n y"], ["B", "z" * 900]]
 
 
@@ -98,7 +97,7 @@ def test_an_export_of_search_results_has_their_addresses(tmp_path: Path) -> None
     assert isinstance(shown, Table)
     saved = shown.execute(BodyCommand("export"))
     assert isinstance(saved, SaveCsv)
-    assert "https://a.example/x?y=1" in saved.text(NEVER)
+    assert "https://a.example/x?y=1" in saved.text()
 
 
 def test_keys_of_late_records_are_exported(tmp_path: Path) -> None:
@@ -107,6 +106,6 @@ def test_keys_of_late_records_are_exported(tmp_path: Path) -> None:
     assert table is not None
     saved = table.execute(BodyCommand("export"))
     assert isinstance(saved, SaveCsv)
-    titles, *exported = csv.reader(io.StringIO(saved.text(NEVER)))
+    titles, *exported = csv.reader(io.StringIO(saved.text()))
     assert titles == ["a", "b", "late"]
     assert exported[-1] == ["1", "2", "here"]

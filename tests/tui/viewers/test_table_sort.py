@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers.bodies import table as sorting
 from ua_tui.tui.viewers.bodies.table import SortKey, Table, sorted_gently
@@ -35,7 +35,7 @@ def plainly(keys: list[SortKey], *, descending: bool) -> list[int]:
 def test_small_steps_give_the_same_order(keys: list[SortKey], descending: bool, run: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sorting, "_RUN", run)
-        assert list(sorted_gently(range(len(keys)), keys, NEVER, descending=descending)) == plainly(
+        assert list(sorted_gently(range(len(keys)), keys, descending=descending)) == plainly(
             keys, descending=descending
         )
 
@@ -43,9 +43,9 @@ def test_small_steps_give_the_same_order(keys: list[SortKey], descending: bool, 
 async def test_sorting_is_shown_and_cancelled_with_esc(tmp_path: Path, monkeypatch: Patch) -> None:
     held = threading.Event()
 
-    def keys_in_the_end(table: Table, numbers: Sequence[int], column: int, stop: Stop) -> list[SortKey]:
+    def keys_in_the_end(table: Table, numbers: Sequence[int], column: int) -> list[SortKey]:
         while not held.wait(0.005):
-            stop.check()
+            check_stopped()
         return [float(-number) for number in numbers]
 
     monkeypatch.setattr(DelimitedTable, "sort_keys", keys_in_the_end)

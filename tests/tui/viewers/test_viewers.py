@@ -26,7 +26,7 @@ from textual.strip import Strip
 
 from tests.pdf_files import pdf_file
 from tests.permissions import permissions_obeyed
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
+from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.core.text import clean_line, is_unsafe
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -84,7 +84,7 @@ def do(table: CursorBody, command: BodyCommand) -> None:
     """Carry out an order that is prepared in a thread."""
     outcome = table.execute(command)
     assert isinstance(outcome, BackgroundWork)
-    outcome.prepare(NEVER)()
+    outcome.prepare()()
 
 
 class TestReading:
@@ -253,7 +253,7 @@ class TestJson:
         assert document.end <= PAGE < document.size
         tree = document.rendered
         assert isinstance(tree, JsonTree)
-        assert tree.find_places("K", NEVER) == [(1, 0)]
+        assert tree.find_places("K") == [(1, 0)]
         # Millions of bytes are opened in a thread.
         assert isinstance(tree.execute(BodyCommand("open")), BackgroundWork)
 
@@ -298,7 +298,7 @@ class TestJson:
         assert len(lines(tree)) == 4
         work = tree.execute(BodyCommand("unfold_all"))
         assert isinstance(work, BackgroundWork)
-        work.prepare(NEVER)()
+        work.prepare()()
         assert lines(tree)[-2:] == ['        deep: "v"', '  b: "text"']
         assert tree.cursor_place() == (0, 0), "the cursor stays where it was"
         assert tree.execute(BodyCommand("fold_all"))
@@ -309,15 +309,15 @@ class TestJson:
         text = '{"a":[{"k":"Gr\\u00fc\\u00dfe"},{"k":"grü\\/ße"}],"Grün":{"c":"x"}}'
         tree = load(write(tmp_path, "a.json", text.replace("\\\\", "\\"))).rendered
         assert isinstance(tree, JsonTree)
-        assert tree.find_places("GRÜ", NEVER) == [(0, 0, 0), (0, 1, 0), (1,)]
-        assert tree.find_places("ü/ß", NEVER) == [(0, 1, 0)]
+        assert tree.find_places("GRÜ") == [(0, 0, 0), (0, 1, 0), (1,)]
+        assert tree.find_places("ü/ß") == [(0, 1, 0)]
         tree.execute(BodyCommand("fold_all"))
         tree.reveal((0, 1, 0))
         assert lines(tree)[tree.cursor] == '      k: "grü/ße"'
-        stop = Stop()
+        stop = threading.Event()
         stop.set()
-        with pytest.raises(Stopped):
-            tree.find_places("9", stop)
+        with stoppable(stop), pytest.raises(Stopped):
+            tree.find_places("9")
 
     def test_long_strings_are_cut_with_their_length_and_copied_whole(self, tmp_path: Path) -> None:
         long = "a line\nof text [/b] " * 500
@@ -465,7 +465,7 @@ class TestSearchResults:
         assert "No row contains" in lines(table, 100)[-1]
         assert table.execute(BodyCommand("open")) is False
         do(table, BodyCommand("filter", ""))
-        assert table.find_places("needle", NEVER) == [1]
+        assert table.find_places("needle") == [1]
 
     def test_an_article_is_only_sought_inside_the_session(self, tmp_path: Path) -> None:
         session = tmp_path / "session"
@@ -555,10 +555,10 @@ class TestTables:
         assert values == sorted(values)
         work = table.execute(BodyCommand("sort", column=1))
         assert isinstance(work, BackgroundWork)
-        stop = Stop()
+        stop = threading.Event()
         stop.set()
-        with pytest.raises(Stopped):
-            work.prepare(stop)
+        with stoppable(stop), pytest.raises(Stopped):
+            work.prepare()
 
     @pytest.mark.parametrize(("name", "text"), [
         ("a.json", '["' + "x" * 5_000_000 + '"]'),

@@ -13,7 +13,6 @@ from urllib.parse import unquote
 import msgspec
 
 from ua_tui.core.claims.records import Claim
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.export.convert import PICTURE
 from ua_tui.tui.export.marks import doubtful_places, mark_position
 from ua_tui.tui.export.prose import INLINE
@@ -77,18 +76,16 @@ def read_blocks(text: str) -> list[Block]:
     return reader.blocks
 
 
-def mark_claims(
-    blocks: Sequence[Block], claims: Sequence[Claim], mark: Callable[[Claim], str], stop: Stop = NEVER
-) -> None:
+def mark_claims(blocks: Sequence[Block], claims: Sequence[Claim], mark: Callable[[Claim], str]) -> None:
     """Write `mark` behind each doubtful claim, as `mark_markdown` does.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     parts = [runs for block in blocks for runs in parts_of(block)]
     lines = [text_of(runs) for runs in parts]
     marks: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
-    for number, place in doubtful_places(lines, claims, stop):
+    for number, place in doubtful_places(lines, claims):
         runs, line, claim = parts[place.row], lines[place.row], claims[number]
         is_quoted = claim.kind == "quotation"
         at = len(line) if is_quoted else mark_position(line, _link_end(runs, place.end))

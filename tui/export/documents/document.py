@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from ua_tui.core.claims.records import State
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.errors import SettingsError, missing_extra
 from ua_tui.core.storage.files import Root
@@ -53,14 +52,12 @@ class _Document(msgspec.Struct):
     blocks: list[Block]
 
 
-def document_bytes(
-    export: Export, root: Root, redaction: Redaction, form: DocumentFormat, stop: Stop = NEVER
-) -> bytes:
+def document_bytes(export: Export, root: Root, redaction: Redaction, form: DocumentFormat) -> bytes:
     """Write the report of an export as a document; pictures are read from `root`, the session's folder.
 
     Raises:
         SettingsError: there is no report, a package is missing, or the report is too complex.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     if find_spec(_PACKAGES[form]) is None:
         raise SettingsError(missing_extra("documents", f"exporting as {form}"))
@@ -70,13 +67,13 @@ def document_bytes(
             "The formats html, md and json export a session without a report"
         )
     evidence = Evidence(export)
-    text, pictures, notices = report_html(export.report, root, redaction, stop)
+    text, pictures, notices = report_html(export.report, root, redaction)
     blocks = read_blocks(text)
     for runs in (runs for block in blocks for runs in parts_of(block)):
         # A secret may be in several styles.
         if (safe := redaction.text(plain := text_of(runs))) != plain:
             runs[:] = [run(safe)]
-    mark_claims(blocks, evidence.claims, lambda claim: _MARKS[claim.state], stop)
+    mark_claims(blocks, evidence.claims, lambda claim: _MARKS[claim.state])
     title = title_of_export(export)
     for block in blocks:
         block.picture = pictures.get(block.picture, "").partition(",")[2]
@@ -87,7 +84,7 @@ def document_bytes(
     document = _Document(run(title).text, export.program, export.exported_at, blocks)
     argument = [form, msgspec.json.encode(document)]
     try:
-        data = conversions().run(f"{__name__}:write_in_child", argument, seconds=_SECONDS, stop=stop)
+        data = conversions().run(f"{__name__}:write_in_child", argument, seconds=_SECONDS)
     except ConversionFailed as error:
         raise SettingsError(
             f"the report cannot be written as {form}: {error}. Export it as html or md instead"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.describe import PATHS, Severity
@@ -69,7 +69,6 @@ class Dialogue:
 
     Args:
         page: shows the blocks.
-        zone: times are shown in it, or else in that of this machine.
 
     Attributes:
         folds: thinking and the text of sub-agents.
@@ -78,9 +77,8 @@ class Dialogue:
         key_of_newest: the key that opens the newest report, as it is shown.
     """
 
-    def __init__(self, page: Page, zone: tzinfo | None) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
-        self._zone = zone
         self._numbers: Iterator[int] = itertools.count()
         self.folds = Folds(page, self._numbers)
         self._turns: dict[str, _Turn] = {}
@@ -121,7 +119,7 @@ class Dialogue:
             case QueryReceived():
                 self.on_query_received(event)
             case QuerySteered():
-                facts = f"steered · {clock(event.at, self._zone)}"
+                facts = f"steered · {clock(event.at)}"
                 self._add_said(("steered", next(self._numbers)), "You", facts, event.text)
             case QueryClassified():
                 self._set_path(event.query_id, event.at, event.decision)
@@ -151,7 +149,7 @@ class Dialogue:
             # An id that was used before: what comes from here on is another answer.
             self._turns.pop(event.query_id, None)
             group = (*group, str(next(self._numbers)))
-        at = clock(event.at, self._zone)
+        at = clock(event.at)
         own = is_own(event.text)
         speaker, facts = (PROGRAM, f"automatic message · {at}") if own else ("You", at)
         self._add_said(group, speaker, facts, event.text, quiet=own)
@@ -189,7 +187,7 @@ class Dialogue:
             group: tuple[str, ...] = ("answer", query_id)
             if self.page.view.index_of(group) is not None:
                 group = (*group, str(next(self._numbers)))
-            facts = clock(at, self._zone)
+            facts = clock(at)
             heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
             turn = self._turns[query_id] = _Turn(heading, took=facts)
             self.page.add(heading)

@@ -7,7 +7,6 @@ import itertools
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 from functools import partial
 from typing import ClassVar, Self
 
@@ -111,17 +110,12 @@ class ConversationPane(VirtualList[Block]):
         self,
         *,
         id: str | None = None,
-        zone: tzinfo | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Make an empty conversation; times are shown in `zone`, or else in that of this machine.
-
-        `clock` gives the time of day in seconds, for what runs.
-        """
+        """Make an empty conversation; `clock` gives the time of day in seconds, for what runs."""
         super().__init__(id=id)
         self.suggestions = Suggestions()
         self.welcome = "Ask anything. The work is shown here as it happens."
-        self.zone = zone
         self.files_follow = False
         self.clock = clock
         self.files = FileLinks()
@@ -130,7 +124,7 @@ class ConversationPane(VirtualList[Block]):
         self._theme = ConversationTheme()
         self._ticks = 0
         self._timer: Timer | None = None
-        self.dialogue = Dialogue(Page(self), zone)
+        self.dialogue = Dialogue(Page(self))
         self.search = Search(self, self.set_open, _TITLE)
         self.typed = self.search.query
 
@@ -259,7 +253,7 @@ class ConversationPane(VirtualList[Block]):
 
     def twin(self) -> ConversationPane:
         """Make an empty conversation that is on no screen."""
-        twin = ConversationPane(zone=self.zone)
+        twin = ConversationPane()
         twin.dialogue.key_of_newest = self.dialogue.key_of_newest
         return twin
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from textual.content import Content
 from textual.message import Message
 
-from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.storage.compression import inner_name
@@ -167,7 +167,7 @@ class PreviewPane(DocumentView):
             self.document = None
             self._say(name, str(error))
             return
-        self._summary = await in_thread(partial(_find_summary, path))
+        self._summary = await in_thread(_find_summary, path)
         self.document = document
         self._raw = False
         facts = " · ".join((document.kind, document.size_text))
@@ -197,9 +197,9 @@ class PreviewPane(DocumentView):
         self.border_subtitle = Content(facts) if facts else None
 
 
-def _find_summary(path: Path, stop: Stop) -> TextBody | None:
+def _find_summary(path: Path) -> TextBody | None:
     """What the check of a report found, if it is of the report as it is."""
-    found = find_check(path, stop)
+    found = find_check(path)
     if found is None or found.report is None or not found.is_current:
         return None
     return summary_body(found.report)

@@ -297,8 +297,6 @@ class _Renderer:
                 return [[Segment("─" * width, base + theme.rule)]]
             case "table_open":
                 return self._table(inner, width, base)
-            case "inline":
-                return wrap(self._inline([token], base), width)
             case _:
                 return (
                     wrap([(clean(token.content).rstrip("\n"), base)], width) if token.content.strip() else []

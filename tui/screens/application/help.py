@@ -14,7 +14,6 @@ from textual.dom import DOMNode
 
 import ua_tui.tui.screens
 from ua_tui.tui.keys.bindings import PLACES
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import classes_with_place, sections_of, shown_line
 from ua_tui.tui.screens.services.row_screen import hanging
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
@@ -59,7 +58,7 @@ class HelpScreen(Dialog[None]):
 
     def show_keys(self) -> None:
         """Show the keys, each with its text beside it."""
-        keys, app = keys_of(self.app), self.app
+        keys, app = self.keys, self.app
         places = self.here
         running: list[type[DOMNode]] = []
         if places is None:

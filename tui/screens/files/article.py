@@ -20,7 +20,6 @@ from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.cursor_body import OpenArticle
 from ua_tui.tui.viewers.passage import Passage
-from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
 _NOT_READ = "The session has not read this page."
@@ -46,9 +45,8 @@ class ArticleScreen(DocumentScreen[None]):
         """Show the article."""
         self._show()
 
-    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+    def on_document_view_laid_out(self) -> None:
         """Go to the passage."""
-        event.stop()
         if self._passage is not None and self.view.is_laid_out:
             start_job(self, self._go_to_passage, "passage", self._passage)
             self._passage = None

@@ -11,12 +11,10 @@ from textual.widgets import Input
 
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.ledger import Answer
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.signing import Signing
@@ -108,7 +106,7 @@ class ClaimsTable(Table):
         """The number of the claim under the cursor."""
         return self.claims[self.cursor] if self.entries else None
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
         """Return the rows for this width."""
         return _Rows(self, width)
 
@@ -217,7 +215,7 @@ class ClaimsScreen(DocumentScreen[None]):
         selected = f"{len(self.table.records.selected):,} selected" if self.table.records.selected else ""
         shown_facts = filter(None, (*busy, selected, self.table.state, facts))
         self.title_line.show(facts=" · ".join(shown_facts))
-        keys = keys_of(self.app)
+        keys = self.keys
         line = self.key_line
         line.gap = 2
         line.show_keys(

@@ -25,7 +25,6 @@ from ua_tui.tui.viewers.compare.difference import Difference, compare_texts, has
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING
-from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
@@ -175,9 +174,8 @@ class CompareScreen(DocumentScreen[None]):
             legend = left + " " * max(3, start - left.cell_length) + right
         self.query_one("#viewer-notice", Words).show(legend)
 
-    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+    def on_document_view_laid_out(self) -> None:
         """Show what each column is above it."""
-        event.stop()
         self._show_legend(self._sides())
 
     def _offer_keys(self) -> None:

@@ -87,16 +87,14 @@ class DocumentScreen(Modal[Answer]):
 
     # Messages of the view
 
-    def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
+    def on_document_view_cursor_moved(self) -> None:
         """Show the details of the row under the cursor."""
-        event.stop()
         cursor_body = self.view.cursor_body
         self.query_one(DetailPanel).show_detail(cursor_body.detail() if cursor_body is not None else None)
         self.update_chrome()
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
         """Show the file that a row refers to, or save a table."""
-        event.stop()
         match event.outcome:
             case OpenArticle() as found:
                 self.go_to_article(found)
@@ -109,12 +107,10 @@ class DocumentScreen(Modal[Answer]):
 
     def on_link_clicked(self, event: LinkClicked) -> None:
         """Ask before a link is opened."""
-        event.stop()
         follow_link(self, event.url)
 
     def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
         """Let the person choose one of several links."""
-        event.stop()
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
 
     # Keys
@@ -179,7 +175,6 @@ class DocumentScreen(Modal[Answer]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close the line and use its text."""
-        event.stop()
         event.input.display = False
         self.view.focus()
         if self._filtering:

@@ -33,7 +33,6 @@ from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.view.chrome import Key
-from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
 
@@ -207,9 +206,8 @@ class ReportScreen(DocumentScreen[None]):
         """Bring the current claim into view again when another form of the report is laid out."""
         self._keeps_claim = self.view.claim >= 0
 
-    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+    def on_document_view_laid_out(self) -> None:
         """Bring the current claim into view after the form of the report was changed."""
-        event.stop()
         if self._keeps_claim and self.view.is_laid_out:
             self._keeps_claim = False
             self.view.select_claim(self.view.claim)

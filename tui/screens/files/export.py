@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.widgets.option_list import Option
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import size
 from ua_tui.core.redaction.redactor import Redactor
@@ -41,13 +41,13 @@ _FORMATS: Mapping[ExportFormat, str] = {
 }
 
 
-async def save_csv(app: App[Any], name: str, text: Callable[[Stop], str], *, is_whole: bool = True) -> None:
+async def save_csv(app: App[Any], name: str, text: Callable[[], str], *, is_whole: bool = True) -> None:
     """Write a table into the saved reports, and say where it is, and whether the file of it has more rows."""
     settings = getattr(app, "settings", None) or load_settings({})
     known = learned_secrets(app)
 
-    def write(stop: Stop) -> Written:
-        masked = Redactor((*secrets(settings, os.environ), *known)).redact(text(stop))
+    def write() -> Written:
+        masked = Redactor((*secrets(settings, os.environ), *known)).redact(text())
         folder = Root(settings.workspace_base / SAVED_REPORTS, create=True)
         return folder.write_new(safe_name(f"{name}.csv"), masked.encode("utf-8", "replace"))
 
@@ -109,13 +109,12 @@ def _write(
     form: ExportFormat,
     settings: Settings | None,
     known: frozenset[str],
-    stop: Stop = NEVER,
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
     from ua_tui.tui.export.formats import write_export
 
     redactor, knowledge = reading_of(folder, settings, known)
-    path = write_export(folder, redactor, form, report, knowledge=knowledge, stop=stop)
+    path = write_export(folder, redactor, form, report, knowledge=knowledge)
     return path, path.stat().st_size
 
 

@@ -11,7 +11,6 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.viewers.document import Landmark
 from ua_tui.tui.widgets.choice_list import LetterKeyList
@@ -49,13 +48,12 @@ class ChoiceScreen(Dialog[Answer | None]):
 
     def on_mount(self) -> None:
         """Focus the list, and show the keys as the person configured them."""
-        hint = self._hint.format(keys_of(self.app).shown("screen.back"))
+        hint = self._hint.format(self.keys.shown("screen.back"))
         self._foot.query_one(Words).update(hint)
         self._rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the answer of the chosen row."""
-        event.stop()
         self.dismiss(self._answers[event.option_index])
 
 

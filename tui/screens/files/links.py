@@ -13,7 +13,6 @@ from textual.widgets.option_list import Option
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.terminal.links import browser_link
 from ua_tui.tui.viewers.view.links import FoundLink
@@ -53,7 +52,7 @@ class LinksScreen(Dialog[str | None]):
                 yield Input(placeholder=_FILTER, compact=True, id="links-filter")
             yield LetterKeyList(id="links-found")
             yield Words(id="links-address")
-            close = keys_of(self.app).shown("screen.back")
+            close = self.keys.shown("screen.back")
             number = "" if len(self.links) >= _MANY else f"   1 to {len(self.links)} open by number"
             yield Foot(hint=f"Enter open (asks first){number}   {close} close")
 
@@ -115,14 +114,12 @@ class LinksScreen(Dialog[str | None]):
         text = "No link contains this text." if chosen is None else self._addresses[chosen]
         line.update(middle_cut(text, max(8, 2 * line.content_size.width - 2)))
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def on_option_list_option_highlighted(self) -> None:
         """Show the address of the chosen link."""
-        event.stop()
         self._show_address()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show only the links with this number, or with this text in their text or address."""
-        event.stop()
         wanted = event.value.strip().casefold()
         self._shown = [
             number
@@ -136,15 +133,13 @@ class LinksScreen(Dialog[str | None]):
             self._list.highlighted = None
         self._draw()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self) -> None:
         """Close with the chosen link."""
-        event.stop()
         if (chosen := self._chosen) is not None:
             self.dismiss(self.links[chosen].url)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the chosen link."""
-        event.stop()
         self.dismiss(self.links[self._shown[event.option_index]].url)
 
     def on_key(self, event: events.Key) -> None:

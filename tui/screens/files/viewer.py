@@ -232,9 +232,8 @@ class ViewerScreen(ReportScreen):
         if self.document is not None:
             self.view.extend(self._marked(), unfinished=self.document.end < self.document.size)
 
-    def on_document_view_near_end(self, event: DocumentView.NearEnd) -> None:
+    def on_document_view_near_end(self) -> None:
         """Load the next page of a file that is shown in part."""
-        event.stop()
         document = self.document
         if document is None or self._loading_page or document.end >= document.size:
             return
@@ -243,7 +242,6 @@ class ViewerScreen(ReportScreen):
 
     def on_document_view_edge_requested(self, event: DocumentView.EdgeRequested) -> None:
         """Go to the end or the beginning of a file that is shown in part."""
-        event.stop()
         document = self.document
         if document is None or document.complete or self._body() is not document.raw:
             return
@@ -266,9 +264,8 @@ class ViewerScreen(ReportScreen):
             self._show_outline()
             self.show_summary()
 
-    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+    def on_document_view_laid_out(self) -> None:
         """List the headings."""
-        event.stop()
         self._outline.show(self.view.landmarks)
         self._show_current_heading()
         self._offer_keys()
@@ -307,7 +304,6 @@ class ViewerScreen(ReportScreen):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Go to the chosen heading."""
-        event.stop()
         self.view.focus()
         self._go_to_heading(event.option_index)
 

@@ -158,7 +158,6 @@ class FindScreen(Modal[None]):
 
     @on(Input.Changed, "#find-line")
     def _words_changed(self, event: Input.Changed) -> None:
-        event.stop()
         if event.value != self._asked:
             self._ask()
 
@@ -324,8 +323,7 @@ class FindScreen(Modal[None]):
 
     @on(Input.Submitted, "#find-line")
     @on(HitList.Opened)
-    def _opened(self, event: Input.Submitted | HitList.Opened) -> None:
-        event.stop()
+    def _opened(self) -> None:
         self.action_open()
 
     def action_open(self, what: Literal["passage", "call", "session"] = "passage") -> None:
@@ -388,7 +386,7 @@ class FindScreen(Modal[None]):
                 raise KnowledgeError(why)
             view(hit.path, _passage_of(hit))
         else:
-            call = await in_thread(partial(read_call, folder, hit.tool_use_id or ""))
+            call = await in_thread(read_call, folder, hit.tool_use_id or "")
             if call is None:
                 raise KnowledgeError("The call that made this is not in the journal of its session.")
             self.app.push_screen(ToolCallScreen(call, folder=folder, read_only=read_only), view)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from ua_tui.core.concurrency.cancellation import Stop, in_thread
+from ua_tui.core.concurrency.cancellation import check_stopped, in_thread
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.place import version_of
 from ua_tui.core.knowledge.records import FoundDocument, Results
@@ -57,13 +57,13 @@ class KnowledgeReader:
         if place is None:
             return Results(problem=_OFF)
 
-        def find(search: KnowledgeSearch, stop: Stop) -> Results | None:
+        def find(search: KnowledgeSearch) -> Results | None:
             from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 
             if version_of(place) is None:
                 return None
             budget = None if patient else TYPING_BUDGET
-            return search.search(text, limit=limit, typing=True, budget=budget, stopped=lambda: stop.is_set)
+            return search.search(text, limit=limit, typing=True, budget=budget)
 
         try:
             return await self._ask(find) or Results(problem=_MISSING)
@@ -76,12 +76,12 @@ class KnowledgeReader:
         Raises:
             KnowledgeError: the knowledge base cannot be read.
         """
-        return await self._ask(lambda search, _stop: search.document(number))
+        return await self._ask(lambda search: search.document(number))
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
         try:
-            return bool(await self._ask(lambda search, _stop: search.changed()))
+            return bool(await self._ask(lambda search: search.changed()))
         except KnowledgeError:
             return True
 
@@ -92,13 +92,13 @@ class KnowledgeReader:
             if "_search" in vars(self):
                 self._search.close()
 
-    async def _ask(self, work: Callable[[KnowledgeSearch, Stop], T]) -> T | None:
+    async def _ask(self, work: Callable[[KnowledgeSearch], T]) -> T | None:
         """Do some work in a thread; gives None after the end, and if the knowledge base is off."""
 
-        def ask(stop: Stop) -> T | None:
+        def ask() -> T | None:
             with self._turn:
                 # The question may have been cancelled while it waited for its turn.
-                stop.check()
-                return None if self._closed else work(self._search, stop)
+                check_stopped()
+                return None if self._closed else work(self._search)
 
         return await in_thread(ask)

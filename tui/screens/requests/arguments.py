@@ -53,21 +53,19 @@ def inner_tools(arguments: dict[str, Any]) -> list[str]:
     return [reveal(slug) for slug in slugs if isinstance(slug, str)]
 
 
-def argument_lines(value: Any) -> list[str]:
+def argument_lines(arguments: dict[str, Any]) -> list[str]:
     """Write arguments one per line, nested ones indented; nothing is omitted or shortened."""
-    return list(_lines(value, 0)) or ["(none)"]
+    return list(_lines(arguments, 0)) or ["(none)"]
 
 
-def _lines(value: Any, depth: int) -> Iterator[str]:
+def _lines(value: dict[str, Any] | list[Any], depth: int) -> Iterator[str]:
     pad = "  " * min(depth, DEPTH)
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _entry(f"{pad}{reveal(str(key))}:", inner, depth)
-    elif isinstance(value, list):
+    else:
         for inner in value:
             yield from _entry(f"{pad}-", inner, depth)
-    else:
-        yield from (f"{pad}{line}" for line in _scalar(value))
 
 
 def _entry(label: str, value: Any, depth: int) -> Iterator[str]:
@@ -170,10 +168,6 @@ class ArgumentsView(ScrollView, can_focus=True):
         self._source = lines
         self._rows: list[str] = []
         self._wrapped_for = 0
-
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """The full width."""
-        return container.width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The height of the text wrapped to `width`."""

@@ -82,14 +82,12 @@ class FieldRow(Horizontal):
 
     def on_input_changed(self, event: InputLine.Changed) -> None:
         """Remove the problem once it is fixed, and show what is typed."""
-        event.stop()
         if event.input.has_focus:
             self.scroll_visible(animate=False)
         self._recheck()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Choose a row, or mark it."""
-        event.stop()
         if isinstance(event.option_list, FieldChoices):
             event.option_list.choose(event.option_index)
         self._recheck()

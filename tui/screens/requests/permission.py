@@ -172,7 +172,6 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Answer with a text."""
-        event.stop()
         if event.text_answer.id == "reasoning":
             self.answer(PermissionReply(False, reason=event.text))
         else:

@@ -61,12 +61,10 @@ class PlanScreen(WritingDialog[PlanAnswer | None]):
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Send the plan back with a remark."""
-        event.stop()
         self.answer(PermissionReply(allow=False, reason=event.text))
 
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """Give the plan all of its rows; the box scrolls."""
-        event.stop()
         event.view.styles.height = max(1, event.view.virtual_size.height)
 
     def action_approve(self) -> None:

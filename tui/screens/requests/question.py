@@ -108,12 +108,10 @@ class QuestionScreen(WritingDialog[PermissionReply | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Answer with the row, or with those that are marked."""
-        event.stop()
         self._choose(event.option_index)
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Answer with a text."""
-        event.stop()
         event.text_answer.clear()
         self._answer_with(event.text)
 

@@ -142,7 +142,6 @@ class ServerFormScreen(ServerScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go to the next field, or submit the form in the last one."""
-        event.stop()
         rows = list(self.query(FieldRow))
         if rows and rows[-1] in event.input.ancestors:
             self.action_submit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.content import Content
 
@@ -108,39 +108,35 @@ class AgentsScreen(ServersScreen[RosterEntry]):
         """The sign of its state."""
         return _STATES[row.state]
 
-    def details(self) -> Content:
+    def details(self) -> Iterator[Content]:
         """The details of the file under the cursor, and the problems of the setting."""
         entry, width = self.chosen, self._width
-        lines = [
-            _line("✗ ", each, width, "$error") for each in (self._failure, *self._setting_problems) if each
-        ]
+        failures = filter(None, (self._failure, *self._setting_problems))
+        yield from (_line("✗ ", each, width, "$error") for each in failures)
         if entry is not None:
             mark, style = _STATES[entry.state]
-            lines.append(
-                Content.assemble(
-                    (clean_line(entry.name), "bold"),
-                    (f"  {mark} {entry.state}", style),
-                    (f" · {entry.kind}", MUTED),
-                )
+            yield Content.assemble(
+                (clean_line(entry.name), "bold"),
+                (f"  {mark} {entry.state}", style),
+                (f" · {entry.kind}", MUTED),
             )
-            lines += [_line("✗ ", each, width, "$error") for each in entry.problems]
-            lines += [_line("· ", each, width, MUTED) for each in entry.notes]
+            yield from (_line("✗ ", each, width, "$error") for each in entry.problems)
+            yield from (_line("· ", each, width, MUTED) for each in entry.notes)
             if entry.description:
-                lines.append(_line("", entry.description, width))
+                yield _line("", entry.description, width)
             if entry.kind == "agent" and entry.state != "left out":
                 names = [tool_name(tool).short for tool in entry.tools or ()]
                 tools = "all tools of the session" if entry.tools is None else ", ".join(names) or "none"
-                lines.append(_field("tools", tools, width))
+                yield _field("tools", tools, width)
                 model = "same as the calling agent" if entry.model == "inherit" else entry.model
-                lines.append(_field("model", model, width))
+                yield _field("model", model, width)
             if entry.source == "shipped":
-                lines.append(_field("from", "shipped with ua-tui", width))
+                yield _field("from", "shipped with ua-tui", width)
             else:
-                lines.append(_field("from", entry.origin, width))
+                yield _field("from", entry.origin, width)
         where = "Sub-agents: .claude/agents/NAME.md here or in your home folder. Skills: .claude/skills/NAME/SKILL.md. "
         where += "Commands: .claude/commands/NAME.md. Changes apply from the next session."
-        lines += [Content(""), _line("", where, width, MUTED)]
-        return Content("\n").join(lines)
+        yield from (Content(""), _line("", where, width, MUTED))
 
 
 def _counts(entries: Sequence[RosterEntry]) -> str:

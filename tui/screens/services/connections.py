@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -177,39 +177,35 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         state = state_of(row)
         return state.mark, state.style
 
-    def details(self) -> Content:
+    def details(self) -> Iterator[Content]:
         """The details of the server under the cursor."""
         server, definition, width = self.chosen, self._definition, self._column
         if server is None:
-            return Content.styled("No servers: the agent has not started yet.", MUTED)
+            yield Content.styled("No servers: the agent has not started yet.", MUTED)
+            return
         state = state_of(server)
-        lines = [
-            Content.assemble(
-                (clean_line(server.name), "bold"),
-                (f"  {state.mark} {state.word}", state.style),
-                (f" · {origin(server)}", MUTED),
-            )
-        ]
+        yield Content.assemble(
+            (clean_line(server.name), "bold"),
+            (f"  {state.mark} {state.word}", state.style),
+            (f" · {origin(server)}", MUTED),
+        )
         if definition is not None:
             starts = "starts" if definition.transport == "stdio" else f"opens, {definition.transport}"
-            lines.append(
-                field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width)
-            )
-            lines.append(field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
+            yield field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width)
+            yield field("defined in", clean_line(definition.source, _LONGEST_ERROR), width)
         if server.tool_names:
             names = ", ".join(tool_name(f"mcp__{server.name}__{name}").short for name in server.tool_names)
-            lines.append(field("tools", names, width))
+            yield field("tools", names, width)
         elif server.status == "connected":
-            lines.append(field("tools", f"{server.tools:,}" if server.tools else "none", width))
+            yield field("tools", f"{server.tools:,}" if server.tools else "none", width)
         if server.status in ("off", "untrusted"):
-            lines.append(Content(_whole(server.error or "Not set up.")))
+            yield Content(_whole(server.error or "Not set up."))
         elif server.error and not (server.status == "needs-auth" and definition is not None):
-            lines.append(field("error", _whole(server.error), width, "$error"))
+            yield field("error", _whole(server.error), width, "$error")
         elif server.last_error:
-            lines.append(field("last error", _whole(server.last_error), width))
+            yield field("last error", _whole(server.last_error), width)
         if todo := _todo(server, self.keys, definition):
-            lines.append(Content.styled(todo, MUTED))
-        return Content("\n").join(lines)
+            yield Content.styled(todo, MUTED)
 
     @property
     def _definition(self) -> UserServer | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from textual.content import Content
@@ -106,27 +106,23 @@ class PermissionsScreen(RowScreen[Rule]):
         """The sign of its effect."""
         return _EFFECTS[row.effect]
 
-    def details(self) -> Content:
+    def details(self) -> Iterator[Content]:
         """The rule under the cursor, and the decisions."""
         rule, decided, width = self.chosen, self._decisions, self._width
-        lines = (
-            [hanging(("✗ ", "$error"), clean_line(self._problem, 1_000), width, "$error")]
-            if self._problem
-            else []
-        )
+        if self._problem:
+            yield hanging(("✗ ", "$error"), clean_line(self._problem, 1_000), width, "$error")
         if rule is None:
-            lines.append(hanging(("", ""), _EMPTY, width, MUTED))
+            yield hanging(("", ""), _EMPTY, width, MUTED)
         else:
-            lines.append(field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width))
+            yield field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width)
             if rule.server:
-                lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
-            lines.append(field("applies", _LIFETIMES[rule.origin], width))
-        lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
+                yield field("tools", f"of the server {clean_line(rule.server)}", width)
+            yield field("applies", _LIFETIMES[rule.origin], width)
+        yield from (Content(""), Content.styled("Decisions in this session, the newest first", "bold"))
         for each in list(reversed(decided))[:200]:
             mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])
             why = " · ".join(filter(None, (each.by, each.rule or each.reason)))
             head = Content.assemble((f"{each.at.astimezone():%H:%M:%S} ", MUTED), (f"{mark} ", style))
-            lines.append(hanging(head, f"{each.tools} · {why}", width))
+            yield hanging(head, f"{each.tools} · {why}", width)
         if not decided:
-            lines.append(Content.styled("None yet.", MUTED))
-        return Content("\n").join(lines)
+            yield Content.styled("None yet.", MUTED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import ClassVar, Generic, TypeVar
 
@@ -11,10 +11,8 @@ from textual import getters
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList
 
 from ua_tui.core.events.types import Event, McpServer, McpStatus
-from ua_tui.tui.keys.keymap import Keys, keys_of
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
@@ -54,7 +52,7 @@ class RowScreen(Modal[None], Generic[Row]):
         """The sign of the state of a row, and its style."""
 
     @abstractmethod
-    def details(self) -> Content:
+    def details(self) -> Iterator[Content]:
         """What is below the rows, of the row under the cursor."""
 
     # What all of them share
@@ -83,9 +81,8 @@ class RowScreen(Modal[None], Generic[Row]):
         """Lay out everything for the new width."""
         self.show_rows()
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def on_option_list_option_highlighted(self) -> None:
         """Show the details of the row under the cursor, from their beginning."""
-        event.stop()
         self.query_one("#details").scroll_home(animate=False)
         self._draw()
 
@@ -93,11 +90,6 @@ class RowScreen(Modal[None], Generic[Row]):
         """Scroll the details by a page."""
         details = self.query_one("#details")
         details.scroll_relative(y=pages * max(1, details.size.height - 1), animate=False)
-
-    @property
-    def keys(self) -> Keys:
-        """The keys as the person configured them."""
-        return keys_of(self.app)
 
     @property
     def chosen(self) -> Row | None:
@@ -126,7 +118,7 @@ class RowScreen(Modal[None], Generic[Row]):
 
     def show_details(self) -> None:
         """Show what is below the rows as it is now."""
-        self.query_one("#about", Words).update(self.details())
+        self.query_one("#about", Words).update(Content("\n").join(self.details()))
 
     def _row(self, row: Row, chosen: bool) -> Content:
         """Lay out a row; the chosen one has a mark, as the cursor may have no colour."""

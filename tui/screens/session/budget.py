@@ -126,7 +126,6 @@ class BudgetScreen(WritingDialog[float | None]):
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Close with the amount."""
-        event.stop()
         self.answer(amount_of(event.text))
 
     def leave(self) -> None:

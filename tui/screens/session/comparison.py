@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.document import DocumentScreen
@@ -62,10 +62,10 @@ class ComparisonScreen(DocumentScreen[None]):
         )
 
 
-def _body(a: Path, b: Path, settings: Settings | None, known: frozenset[str], stop: Stop = NEVER) -> Body:
+def _body(a: Path, b: Path, settings: Settings | None, known: frozenset[str]) -> Body:
     # Its parts are needed only here.
     from ua_tui.tui.comparison.body import comparison_body
     from ua_tui.tui.comparison.sessions import compare_sessions
 
     redactor, knowledge = reading_of(a, settings, known)
-    return comparison_body(*compare_sessions(a, b, redactor, knowledge, stop))
+    return comparison_body(*compare_sessions(a, b, redactor, knowledge))

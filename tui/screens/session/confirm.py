@@ -12,7 +12,6 @@ from textual.content import Content
 from ua_tui.core.events.units import duration
 from ua_tui.core.text import as_sentence, clean, clean_line
 from ua_tui.core.view.activity import Activity, describe_call
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, Words, fields
 
 
@@ -139,7 +138,7 @@ class QuitScreen(Dialog[QuitAnswer]):
         return fields(*_rows(self._activity(), self._now())) if self._activity is not None else Content("")
 
     def _advice(self) -> str:
-        key = keys_of(self.app).shown("quit")
+        key = self.keys.shown("quit")
         queries = "query" if self._queued == 1 else "queries"
         them = "it" if self._queued == 1 else "them"
         waiting = f"{self._queued} queued {queries} will not run; queue.json keeps {them}. "

@@ -104,7 +104,6 @@ class ModelScreen(WritingDialog[ModelChoice | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show in full what may be cut in the row."""
-        event.stop()
         about = _about(self._rows[event.option_index])
         self.query_one("#model-about", Words).update(about)
 
@@ -130,12 +129,10 @@ class ModelScreen(WritingDialog[ModelChoice | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the model of the row."""
-        event.stop()
         self.dismiss(replace(self._choice, model=self._rows[event.option_index].name or None))
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Close with the entered model, or apply the entered fallback."""
-        event.stop()
         if event.text_answer.id == "model":
             self.dismiss(replace(self._choice, model=event.text))
             return

@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import OptionList
 
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
@@ -42,7 +41,7 @@ class QueueScreen(Dialog[str | None]):
             yield Foot(hint=self._hint())
 
     def _hint(self) -> str:
-        keys = keys_of(self.app).shown
+        keys = self.keys.shown
         move = f"{keys('queue.earlier')} {keys('queue.later')} move".replace("Shift+", "⇧")
         return f"{move}   {keys('queue.delete')} delete   Enter edit in prompt   {keys('screen.back')} close"
 
@@ -91,7 +90,6 @@ class QueueScreen(Dialog[str | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the chosen query back into the prompt."""
-        event.stop()
         at = event.option_index
         if at < len(self._texts):
             text = self._texts[at]

@@ -48,7 +48,6 @@ class RewindScreen(ChoiceScreen[Query]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what came after the query."""
-        event.stop()
         undone = self._queries[: event.option_index + 1]
         self._after.update(f"Undoes {describe_work(undone)}.")
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -23,7 +23,6 @@ from ua_tui.core.history.index import SessionIndex, branch, with_families
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import as_sentence, clean_line, natural_key
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import moment, tail_cut
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_text import kind_name, line_of, pieces_of
@@ -68,9 +67,8 @@ class SessionList(ColumnList[Summary]):
         "sessions--marked",
     }
 
-    def __init__(self, *, zone: tzinfo | None = None, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._zone = zone
         self.found: Mapping[str, str] = {}
         self.depths: Mapping[str, int] = {}
         self.marked: tuple[str, ...] = ()
@@ -126,12 +124,12 @@ class SessionList(ColumnList[Summary]):
 
     def _when(self, summary: Summary) -> str:
         if (at := summary.started) is not None:
-            return moment(at, self._zone) or _UNKNOWN
+            return moment(at) or _UNKNOWN
         with suppress(ValueError):
             # The name of the folder has it, too.
             name = summary.name[len("session_") :][:15]
-            named = datetime.strptime(name, "%Y%m%d_%H%M%S").replace(tzinfo=self._zone)
-            return moment(named, self._zone) or _UNKNOWN
+            named = datetime.strptime(name, "%Y%m%d_%H%M%S").astimezone()
+            return moment(named) or _UNKNOWN
         return _UNKNOWN
 
 
@@ -169,7 +167,6 @@ class SessionsScreen(Modal[Path | None]):
         resume: resumes a session, called with its folder; without it the list closes with the folder.
         current: the folder of the running session, which can be neither resumed nor deleted here.
         database: the knowledge base, in which the search finds passages; None if there is none.
-        zone: the time zone of the times shown; by default that of this machine.
     """
 
     PARTS = (SessionList,)
@@ -183,7 +180,6 @@ class SessionsScreen(Modal[Path | None]):
         resume: Callable[[Path], None] | None = None,
         current: Path | None = None,
         database: KnowledgePlace | None = None,
-        zone: tzinfo | None = None,
     ) -> None:
         super().__init__()
         self._index = index
@@ -200,7 +196,7 @@ class SessionsScreen(Modal[Path | None]):
         self._reader = KnowledgeReader(database)
         self._passages: dict[str, Hit] = {}
         self._changes = 0
-        self._list = SessionList(zone=zone, id="sessions-list")
+        self._list = SessionList(id="sessions-list")
 
     def compose(self) -> ComposeResult:
         """Create the title, the list, the details, an input line, and the keys."""
@@ -305,7 +301,7 @@ class SessionsScreen(Modal[Path | None]):
         search = ""
         if self._found is not None:
             search = f"filter: {tail_cut(clean_line(self._query, 200), _QUERY_CELLS)} · "
-            search += f"{keys_of(self.app).shown('screen.leave')} clears"
+            search += f"{self.keys.shown('screen.leave')} clears"
         marked = f"{len(self._list.marked)} marked" if self._list.marked else ""
         parts = (search, marked, self._activity, SORTS[self._sort], counted)
         facts = " · ".join(filter(None, parts))
@@ -406,7 +402,7 @@ class SessionsScreen(Modal[Path | None]):
             other = next((name for name in (*marked, self._current) if name not in (None, chosen.name)), None)
             names = [chosen.name, other] if other is not None else []
         if len(names) < 2:
-            mark = keys_of(self.app).shown("sessions.mark")
+            mark = self.keys.shown("sessions.mark")
             self.warn(f"Mark another session with {mark} first, as a comparison needs two.")
             return
         # The older one is what the newer one is compared with.
@@ -482,7 +478,6 @@ class SessionsScreen(Modal[Path | None]):
 
     @on(Input.Submitted, "#sessions-line")
     def _submit_line(self, event: Input.Submitted) -> None:
-        event.stop()
         if self._line_for == "rename":
             name, title = self._renamed, event.value
             start_job(self, self._rename, "rename", name, title)

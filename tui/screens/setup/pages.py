@@ -11,7 +11,6 @@ from typing import Any
 from textual.app import App
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Input
 
 from ua_tui.core.json_values import table_of
 from ua_tui.core.provider.credentials import claude_program, find_login, login_command, login_environment
@@ -142,9 +141,8 @@ class Form(Vertical):
             if entry.field == field:
                 entry.focus()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self) -> None:
         """Clear the problem while the person fixes it."""
-        event.stop()
         self.query_one(".wrong", Words).update("")
 
 

@@ -193,8 +193,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             form.begin(f"It is tested with one small request, then saved in {self._setup.path}.{instead}")
 
     @on(Input.Submitted)
-    def _next_or_check(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _next_or_check(self) -> None:
         self.action_check()
 
     def action_check(self) -> None:

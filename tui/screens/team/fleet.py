@@ -29,7 +29,6 @@ from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import middle_cut, moment, tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
@@ -218,7 +217,7 @@ class FleetScreen(Modal[None]):
     def _show_title(self) -> None:
         part, facts = self._part, list[str]()
         if self._query or self._batch is not None or self._owner:
-            leave = keys_of(self.app).shown("screen.leave")
+            leave = self.keys.shown("screen.leave")
             filters = [
                 f"batch {self._batch.name}" if self._batch is not None else "",
                 f"owner {self._owner}" if self._owner else "",
@@ -277,9 +276,7 @@ class FleetScreen(Modal[None]):
                 where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
                 lines = [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
             case FleetRow(id=id_) if id_ in (_COLLAPSED, _MORE):
-                lines = [
-                    f"{keys_of(self.app).shown('fleet.waiting')} switches between the list and the number."
-                ]
+                lines = [f"{self.keys.shown('fleet.waiting')} switches between the list and the number."]
             case _:
                 lines = self._describe(row)
         detail.update(Content("\n").join(map(Content, lines)))
@@ -364,7 +361,7 @@ class FleetScreen(Modal[None]):
             operation = "resume"
         paused = {each.id for each in self._fleet.batches if each.paused}
         if operation == "resume" and any(getattr(each, "batch", "") in paused for each in rows):
-            key = keys_of(self.app).shown("fleet.batches")
+            key = self.keys.shown("fleet.batches")
             self.warn(f"The batch is paused, not the job: resume it in the list of batches ({key}).")
             return
         found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -104,7 +104,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
         call: the call; `handle_event` adds its end and its files while it runs.
         folder: the session's folder with large results and artifacts; None if unknown.
         record: what the session's view says about it, such as the progress of a sub-agent.
-        zone: the time zone of times shown; that of this machine by default.
         read_only: whether the call is one of a past session, so that its files cannot be edited or deleted.
     """
 
@@ -123,7 +122,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
         *,
         folder: Path | None = None,
         record: Call | None = None,
-        zone: tzinfo | None = None,
         read_only: bool = False,
     ) -> None:
         super().__init__()
@@ -131,7 +129,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self._record = record
         self.as_text = False
         self._folder = folder
-        self._zone = zone
         self._read_only = read_only
         self._whole: StoredResult | None = None
         self._clock: Timer | None = None
@@ -215,7 +212,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
             (Mark.RUNNING, "$accent") if self.call.finished is None else _MARKS[self.call.finished.status]
         )
         at = self.call.started.at
-        facts = [mark.word] if at == UNSTAMPED else [clock(at, self._zone), mark.word]
+        facts = [mark.word] if at == UNSTAMPED else [clock(at), mark.word]
         if self.call.finished is None:
             if at != UNSTAMPED:
                 facts.append(duration((datetime.now(UTC) - at).total_seconds()))
@@ -281,7 +278,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the chosen file, if it exists."""
-        event.stop()
         path = self.query_one(ArtifactList).files[event.option_index].path
         start_job(self, self._go_to, "going", path)
 

@@ -11,7 +11,6 @@ import msgspec
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
@@ -222,7 +221,7 @@ class ResultsTable(Table):
             keys.append(KeyHint("A", self.answer_label, "answer"))
         return (*keys, *TABLE_KEYS, KeyHint("c", "copy link", "copy"), EXPORT_KEY)
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
         """Return a table or cards."""
         return ResultRows(self, width) if width >= 56 else CardRows(self, width)
 

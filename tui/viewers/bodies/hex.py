@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.document import Match, Rows, joined
+from ua_tui.tui.viewers.document import Body, Match, Rows, joined
 
 
-class HexBody:
+class HexBody(Body):
     """A hex dump of bytes that begin at `offset` in their file."""
 
     def __init__(self, data: bytes, offset: int = 0) -> None:
         self.data = data
         self.offset = offset
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> HexRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> HexRows:
         """Return rows of as many bytes as fit: 16, 8, 4 or 2."""
         for count in (16, 8, 4):
             if 10 + count * 4 + count // 8 <= width:

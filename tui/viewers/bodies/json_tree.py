@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -157,7 +157,7 @@ class JsonTree(CursorBody):
         """The number of rows."""
         return self.root.rows
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> JsonRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> JsonRows:
         """Return the rows for this width."""
         return JsonRows(self, width)
 
@@ -201,14 +201,14 @@ class JsonTree(CursorBody):
             case _:
                 return False
 
-    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+    def find_places(self, needle: str) -> Sequence[Hashable]:
         """Return the paths of the members whose name or value contains the text."""
         finder = Finder(needle)
         found: list[Path] = []
         searched = 0
         stack: list[Iterator[tuple[Path, str, Value]]] = [_members(self.root, ())]
         while stack and len(found) < 10_000 and searched < (1 << 30):
-            stop.check()
+            check_stopped()
             step = next(stack[-1], None)
             if step is None:
                 stack.pop()
@@ -282,7 +282,7 @@ class JsonTree(CursorBody):
         if len(memoryview(value)) <= _SLOW_BYTES:
             return branch.unfold(place) is not None
 
-        def prepare(stop: Stop) -> Callable[[], None]:
+        def prepare() -> Callable[[], None]:
             level = readable_level(value)
 
             def change() -> None:
@@ -304,7 +304,7 @@ class JsonTree(CursorBody):
             ):
                 self.root.unfold(place, level)
 
-    def _unfold_all(self, stop: Stop) -> Callable[[], None]:
+    def _unfold_all(self) -> Callable[[], None]:
         path = self.cursor_place()
         root = Branch((self.root.names, self.root.values))
         rows, branches = len(root.values), [root]
@@ -312,7 +312,7 @@ class JsonTree(CursorBody):
             level: list[Branch] = []
             for branch in branches:
                 for place in range(len(branch.values)):
-                    stop.check()
+                    check_stopped()
                     if rows >= _MAX_ROWS:
                         break
                     inner = branch.unfold(place)

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from textual.strip import Strip
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_with_headings
 from ua_tui.tui.render.markdown.stream import Chunk, blocks_of, definitions
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.document import Landmark, ListRows, Row, styled
+from ua_tui.tui.viewers.document import Landmark, ListRows, Progressive, Row, styled
 
 RENDERED_CHARACTERS = 512 * 1024
 MAX_TEXT_WIDTH = 100
@@ -23,7 +23,7 @@ _FIRST_CHARACTERS = 8_000
 _MOST_SECONDS = 3.0
 
 
-class MarkdownBody:
+class MarkdownBody(Progressive):
     """Rendered Markdown; the width of text is limited so that it is easy to read.
 
     `links` are link definitions that precede those in the text.
@@ -43,24 +43,24 @@ class MarkdownBody:
         # The last block is incomplete; it is shown only if it is long, such as a table.
         if chunks and len(chunks[-1].source) < len(beginning) // 2:
             chunks.pop()
-        return self._render(chunks, width, theme, NEVER)
+        return self._render(chunks, width, theme)
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> ListRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
         """Render all of it for the width, unless the flag is set.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
-        return self._render(blocks_of(self.source), width, theme, stop)
+        return self._render(blocks_of(self.source), width, theme)
 
-    def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
+    def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme) -> ListRows:
         known = f"{self._links}\n{definitions(self.source)}"[: 128 * 1024]
         rows: list[Row] = []
         headings: list[Landmark] = []
         # Processor time: a busy machine shows the same.
         end = time.thread_time() + _MOST_SECONDS
         for number, chunk in enumerate(chunks):
-            stop.check()
+            check_stopped()
             if time.thread_time() > end or len(chunk.source) > 128 * 1024:
                 return ListRows([*rows, *_source_rows(chunks[number:], width, theme)], headings)
             measure = min(width, MAX_TEXT_WIDTH)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
 from ua_tui.tui.viewers.document import Body, JoinedBody, Progressive, Rows, ShiftedRows
@@ -16,7 +15,7 @@ _HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class PageBody:
+class PageBody(Progressive):
     """Lays out another body for at most the width that is easy to read, and centres it."""
 
     body: Body
@@ -28,9 +27,9 @@ class PageBody:
         count = sum(len(_HEADING.findall(each.source)) for each in bodies if isinstance(each, MarkdownBody))
         return count >= LEAST_HEADINGS
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out the text, unless the flag is set."""
-        return _centred(self.body.lay_out(min(width, MAX_TEXT_WIDTH), theme, stop), width)
+        return _centred(self.body.lay_out(min(width, MAX_TEXT_WIDTH), theme), width)
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the first rows of a long text quickly."""

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.segment import Segment
@@ -17,14 +17,13 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.tui.graphics.capabilities import Canvas, CellSize
 from ua_tui.tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
 from ua_tui.tui.graphics.kitty import MAX_CELLS, row_of
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.conversion import MAX_PIXELS, conversions
-from ua_tui.tui.viewers.document import ListRows, Row, Rows, styled
+from ua_tui.tui.viewers.document import Body, ListRows, Row, Rows, styled
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
 if TYPE_CHECKING:
@@ -65,30 +64,6 @@ class _NotDrawn(Exception):
     """A picture cannot be drawn; the message says why."""
 
 
-@runtime_checkable
-class Drawable(Protocol):
-    """A body that may have pictures, which can be drawn in terminal graphics and fitted to the height of the view."""
-
-    @property
-    def has_picture(self) -> bool:
-        """Whether it has one."""
-
-    def fit_to(self, rows: int | None) -> bool:
-        """Draw pictures at most this many rows high from the next layout on, or in the full width of the view.
-
-        Returns False if that changes nothing, as there is no picture.
-        """
-
-    def lay_out(
-        self, width: int, theme: MarkdownTheme, stop: Stop = NEVER, canvas: Canvas | None = None
-    ) -> Rows:
-        """Return the rows for this width, with pictures encoded for `canvas`, or in half blocks without one.
-
-        Raises:
-            Stopped: the flag was set.
-        """
-
-
 @dataclass(slots=True, eq=False)
 class PictureRows(Rows):
     """A picture below its properties; its cells are blank until it is placed and the terminal has received it."""
@@ -115,7 +90,7 @@ class PictureRows(Rows):
         return {self: (0, len(self.facts))}
 
 
-class PictureBody:
+class PictureBody(Body):
     """A picture below a line of its properties.
 
     In 16 colours, and if the picture cannot be decoded, the properties are shown alone, with the reason.
@@ -136,29 +111,27 @@ class PictureBody:
         self._data = data
         self._path = path
         self._rows: int | None = 60
+        self._canvas: Canvas | None = None
         self._facts = f"{caption} · {header.description}" if caption else header.description
 
-    def fit_to(self, rows: int | None) -> bool:
+    def fit_to(self, rows: int | None, canvas: Canvas | None) -> bool:
         """Draw the picture with its properties at most this many rows high, or in the full width."""
-        before, self._rows = self._rows, None if rows is None else max(3, rows - 2)
-        return self._rows != before
+        before = self._rows, self._canvas
+        self._rows, self._canvas = None if rows is None else max(3, rows - 2), canvas
+        return (self._rows, canvas) != before
 
-    def lay_out(
-        self, width: int, theme: MarkdownTheme, stop: Stop = NEVER, canvas: Canvas | None = None
-    ) -> Rows:
-        """Decode the picture, and draw it for `canvas` or in half blocks, at most as wide as `width` cells.
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
+        """Decode the picture, and draw it at most as wide as `width` cells.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         facts: list[Row] = [styled(tail_cut(self._facts, width), "dim"), Content("")]
         try:
             colour = theme.link.color
             if colour is not None and colour.triplet is None:
                 raise _NotDrawn(f"Pictures are not drawn in 16 colours.{self._hint}")
-            drawn = self._drawn(width, canvas, stop)
-        except Stopped:
-            raise
+            drawn = self._drawn(width, self._canvas)
         except (_NotDrawn, FileUnviewable) as error:
             reason = str(error)
         except Exception:
@@ -168,28 +141,26 @@ class PictureBody:
             return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
         return ListRows([*facts, styled(tail_cut(reason, width), "dim")])
 
-    def thumbnail(self, columns: int, rows: int, canvas: Canvas | None, stop: Stop = NEVER) -> Rows | None:
+    def thumbnail(self, columns: int, rows: int, canvas: Canvas | None) -> Rows | None:
         """Encode the picture alone, as large as fits, for `canvas` or in half blocks; None if it cannot be drawn.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         cell = canvas.cell if canvas is not None else CellSize(1, 2)
         height = max(1, self._header.height)
         width = max(1, min(columns, rows * cell.height * self._header.width // (height * cell.width)))
         try:
-            drawn = self._drawn(width, canvas, stop)
-        except Stopped:
-            raise
+            drawn = self._drawn(width, canvas)
         except Exception:
             # As in `lay_out`; a thumbnail needs no reason.
             return None
         return ListRows(drawn) if isinstance(drawn, list) else PictureRows((), drawn)
 
-    def _drawn(self, width: int, canvas: Canvas | None, stop: Stop) -> Picture | list[Row]:
+    def _drawn(self, width: int, canvas: Canvas | None) -> Picture | list[Row]:
         if canvas is not None:
-            return self._encoded(min(width, MAX_CELLS), canvas, stop)
-        return _half_blocks(self._scaled(self._fitted(width, CellSize(1, 2)), stop))
+            return self._encoded(min(width, MAX_CELLS), canvas)
+        return _half_blocks(self._scaled(self._fitted(width, CellSize(1, 2))))
 
     @property
     def _hint(self) -> str:
@@ -206,7 +177,7 @@ class PictureBody:
         scale = min(width * cell.width / columns, rows * cell.height / lines, 1.0)
         return max(1, round(columns * scale)), max(1, round(lines * scale))
 
-    def _encoded(self, width: int, canvas: Canvas, stop: Stop) -> Picture:
+    def _encoded(self, width: int, canvas: Canvas) -> Picture:
         cell = canvas.cell
         size = self._fitted(width, cell)
         if canvas.graphics == "sixel":
@@ -215,17 +186,17 @@ class PictureBody:
             # By default xterm does not draw a wider picture.
             fitted = self._fitted(min(width, 1000 // cell.width), cell)
             size = _within(fitted, 600_000)
-            return SixelPicture(encode_rows(self._scaled(size, stop), cell.height), -(-size[0] // cell.width))
+            return SixelPicture(encode_rows(self._scaled(size), cell.height), -(-size[0] // cell.width))
         columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
         # More pixels are not visible and take long to send. Kitty scales the picture to its cells; Sixel does not.
         size = _within(size, 1_200_000)
-        picture = self._scaled(size, stop)
+        picture = self._scaled(size)
         while len(png := _png(picture)) > 2_000_000:
             size = (max(1, size[0] * 7 // 10), max(1, size[1] * 7 // 10))
             picture = picture.resize(size)
         return KittyPicture(png, columns, rows)
 
-    def _scaled(self, size: tuple[int, int], stop: Stop) -> Image:
+    def _scaled(self, size: tuple[int, int]) -> Image:
         """The picture in this size, as RGB, or as RGBA if parts of it may be transparent."""
         from PIL import Image
 
@@ -238,7 +209,7 @@ class PictureBody:
         else:
             source = ("data", self._data)
         try:
-            mode, pixels = conversions().run(_TASK, (*source, *size), seconds=_SECONDS, stop=stop)
+            mode, pixels = conversions().run(_TASK, (*source, *size), seconds=_SECONDS)
         except TooComplex as error:
             raise _NotDrawn(f"The picture is too complex to be drawn: {error}.{self._hint}") from error
         return Image.frombytes(mode, size, pixels)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.json_values import Level, Value, kind_of, open_level, shown_scalar, text_of
@@ -46,20 +45,20 @@ class RecordTable(Table):
 
     records: JsonRecords
 
-    def whole_rows(self, stop: Stop) -> Iterator[Sequence[str]]:
+    def whole_rows(self) -> Iterator[Sequence[str]]:
         """Yield the keys and the records that are shown, with the whole of their texts.
 
         Keys that only late records have are columns, too.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         values = self.records.values
         names = dict.fromkeys(self.records.names)
-        for number in checked(self.order, stop):
+        for number in checked(self.order):
             names.update(dict.fromkeys(_members(values[number]) or ()))
         yield list(names)
-        for number in checked(self.order, stop):
+        for number in checked(self.order):
             members = _members(values[number])
             if members is None:
                 yield [bytes(memoryview(values[number])).decode("utf-8", "replace")]

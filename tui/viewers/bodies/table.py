@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -115,7 +115,7 @@ class Table(CursorBody):
         """The number of the record under the cursor."""
         return self.order[min(self.cursor, self.entries - 1)] if self.entries else None
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
         """Return the rows for this width."""
         return TableView(self, width)
 
@@ -144,21 +144,19 @@ class Table(CursorBody):
                     return False
                 return CopyText("cell", _cell(self.records[number], self.column))
             case "export":
-                return SaveCsv(
-                    lambda stop: csv_text([*map(spreadsheet_cell, row)] for row in self.whole_rows(stop))
-                )
+                return SaveCsv(lambda: csv_text([*map(spreadsheet_cell, row)] for row in self.whole_rows()))
             case _:
                 return False
 
-    def whole_rows(self, stop: Stop) -> Iterator[Sequence[str]]:
+    def whole_rows(self) -> Iterator[Sequence[str]]:
         """Yield the titles and the rows that are shown, as they are exported: not cut for the screen.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         shown = [i for i, natural in enumerate(self.natural) if natural]
         yield [self.columns[i].title for i in shown]
-        for number in checked(self.order, stop):
+        for number in checked(self.order):
             row = self.whole_row(number)
             yield [_cell(row, i) for i in shown]
 
@@ -166,13 +164,13 @@ class Table(CursorBody):
         """Return the cells of a record as they are exported."""
         return self.records[number]
 
-    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+    def find_places(self, needle: str) -> Sequence[Hashable]:
         """Return the records with the text in any cell, in the order in which they are shown."""
         wanted = needle.casefold()
         found: list[Hashable] = []
         for place, number in enumerate(self.order):
             if not place & 255:
-                stop.check()
+                check_stopped()
             if self.holds(number, wanted):
                 found.append(place)
                 if len(found) >= 10_000:
@@ -201,27 +199,27 @@ class Table(CursorBody):
         """Whether a cell of a record contains a casefolded text."""
         return any(wanted in cell.casefold() for cell in self.records[number])
 
-    def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
+    def sort_keys(self, numbers: Sequence[int], column: int) -> Sequence[SortKey]:
         """Return the sort keys of records, in the order of `numbers`.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
-        return [key_of(_cell(self.records[number], column)) for number in checked(numbers, stop)]
+        return [key_of(_cell(self.records[number], column)) for number in checked(numbers)]
 
     def _arranging(self, column: int | None, text: str, *, descending: bool) -> BackgroundWork:
         keep = self.record
 
-        def prepare(stop: Stop) -> Callable[[], None]:
+        def prepare() -> Callable[[], None]:
             wanted = text.casefold()
             order: Sequence[int] = range(len(self.records))
             if wanted:
-                order = array("q", (number for number in checked(order, stop) if self.holds(number, wanted)))
+                order = array("q", (number for number in checked(order) if self.holds(number, wanted)))
             if column is not None:
-                order = sorted_gently(order, self.sort_keys(order, column, stop), stop, descending=descending)
+                order = sorted_gently(order, self.sort_keys(order, column), descending=descending)
             near = 0
             if keep is not None and (text or column is None):
-                near = next((place for place, number in enumerate(checked(order, stop)) if number == keep), 0)
+                near = next((place for place, number in enumerate(checked(order)) if number == keep), 0)
 
             def change() -> None:
                 self.order = order
@@ -403,37 +401,35 @@ def key_of(cell: str) -> SortKey:
     return cell.casefold()
 
 
-def sorted_gently(
-    order: Sequence[int], keys: Sequence[SortKey], stop: Stop, *, descending: bool = False
-) -> array[int]:
+def sorted_gently(order: Sequence[int], keys: Sequence[SortKey], *, descending: bool = False) -> array[int]:
     """Sort record numbers by their keys in many small sorts, as one large sort would block all other threads.
 
     Numbers come before texts; records without a key come last in both directions. The sort is stable.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     sorted_ones = array("q")
     for kind in (str, float) if descending else (float, str):
-        places = [place for place in checked(range(len(keys)), stop) if type(keys[place]) is kind]
+        places = [place for place in checked(range(len(keys))) if type(keys[place]) is kind]
         key: Any = keys.__getitem__
         runs = [
             sorted(places[at : at + _RUN], key=key, reverse=descending)
-            for at in checked(range(0, len(places), _RUN), stop)
+            for at in checked(range(0, len(places), _RUN))
         ]
         merged = heapq.merge(*runs, key=key, reverse=descending)
-        sorted_ones.extend(order[place] for place in checked(merged, stop))
-    sorted_ones.extend(order[place] for place in checked(range(len(keys)), stop) if keys[place] is None)
+        sorted_ones.extend(order[place] for place in checked(merged))
+    sorted_ones.extend(order[place] for place in checked(range(len(keys))) if keys[place] is None)
     return sorted_ones
 
 
-def checked(items: Iterable[Item], stop: Stop) -> Iterator[Item]:
+def checked(items: Iterable[Item]) -> Iterator[Item]:
     """Yield items until the flag is set.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     for place, item in enumerate(items):
         if not place & 1023:
-            stop.check()
+            check_stopped()
         yield item

@@ -12,17 +12,17 @@ from itertools import islice
 from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.render.markdown.highlight import tokens_of
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.document import MATCH_LIMIT, Match, Rows, styled
+from ua_tui.tui.viewers.document import MATCH_LIMIT, Body, Match, Rows, styled
 
 LineStyler = Callable[[int, str], Sequence[Span]]
 """Returns the spans of a line; called with the number of the line, from 0, and its text, from any thread."""
 
 
-class TextBody:
+class TextBody(Body):
     """Lines of cleaned text.
 
     `style` colours one line at a time; a word is the style of every line. `numbers` shows line numbers from
@@ -57,7 +57,7 @@ class TextBody:
             indent=self.indent,
         )
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TextRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
         """Wrap every line to the width."""
         gutter = 0
         if self.numbers and width >= 60:
@@ -188,16 +188,16 @@ def _fold_cells(line: str, width: int) -> list[int]:
 _COLOURED_SECONDS = 2.0
 
 
-def style_code(text: str, language: str, stop: Stop = NEVER) -> LineStyler:
+def style_code(text: str, language: str) -> LineStyler:
     """Return the styler of the lines of source code; it leaves those plain that take long to colour.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     lines: list[list[Span]] = [[]]
     column = 0
     for token, role in tokens_of(text, language, "document", _COLOURED_SECONDS, most=100_000):
-        stop.check()
+        check_stopped()
         for index, part in enumerate(token.split("\n")):
             if index:
                 lines.append([])

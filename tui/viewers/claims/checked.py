@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import LARGEST_REPORT, load_check, report_format
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.history.versions import TextOrigin, find_origin
 from ua_tui.core.redaction.redactor import Redactor
@@ -34,11 +33,11 @@ def has_format(path: Path) -> bool:
     return report_format(inner_name(path.name)) is not None
 
 
-def find_check(path: Path, stop: Stop = NEVER) -> FoundCheck | None:
+def find_check(path: Path) -> FoundCheck | None:
     """Find the check of a report; None if the file is of no session, or no report. Blocks.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     path = Path(os.path.abspath(path))
     origin = find_origin(path) if has_format(path) else None
@@ -48,15 +47,13 @@ def find_check(path: Path, stop: Stop = NEVER) -> FoundCheck | None:
         made = load_check(Root(origin.session), origin.source)
         if made is None:
             return FoundCheck(origin)
-        digest = hashlib.sha256(_read(path, stop)).hexdigest()
+        digest = hashlib.sha256(_read(path)).hexdigest()
     except (UniversalAgentError, OSError):
         return FoundCheck(origin)
     return FoundCheck(origin, CheckedReport.read(made, origin.session), digest == made.sha256)
 
 
-def check_again(
-    path: Path, origin: TextOrigin, stop: Stop = NEVER, *, knowledge: KnowledgePlace | None = None
-) -> FoundCheck:
+def check_again(path: Path, origin: TextOrigin, *, knowledge: KnowledgePlace | None = None) -> FoundCheck:
     """Check a report as it is now, without writing anything. Blocks.
 
     `knowledge` is the file of the knowledge base with what earlier sessions have read, if there is one.
@@ -64,16 +61,16 @@ def check_again(
     Raises:
         UniversalAgentError: the report or what its session read cannot be read.
         OSError: the same.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     from ua_tui.observers.check.session import check_in_session
 
-    made = check_in_session(_read(path, stop), origin.source, origin.session, Redactor(), knowledge, stop)
+    made = check_in_session(_read(path), origin.source, origin.session, Redactor(), knowledge)
     return FoundCheck(origin, CheckedReport.read(made, origin.session), True)
 
 
-def _read(path: Path, stop: Stop) -> bytes:
-    piece = read_piece(path, LARGEST_REPORT, stop=stop)
+def _read(path: Path) -> bytes:
+    piece = read_piece(path, LARGEST_REPORT)
     if not piece.complete:
         raise FileUnviewable(
             f"This file has more than {LARGEST_REPORT >> 20} MB: it is too large to be checked."

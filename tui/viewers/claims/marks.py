@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ua_tui.core.claims.places import Place, find_quotes
 from ua_tui.core.claims.records import RISK, Claim, State, counted_state
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
 from ua_tui.tui.viewers.bodies.page import PageBody
@@ -67,7 +66,7 @@ class Decoration(NamedTuple):
 
 
 @dataclass(slots=True)
-class MarkedBody:
+class MarkedBody(Body):
     """A body with marks of claims.
 
     Args:
@@ -78,20 +77,20 @@ class MarkedBody:
     body: Body
     claims: Sequence[Claim]
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> MarkedRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> MarkedRows:
         """Lay out the report with its marks, unless the flag is set.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         is_page = isinstance(self.body, PageBody)
         body = self.body.body if isinstance(self.body, PageBody) else self.body
         room = width - _MARGIN if width >= _LEAST_TEXT + _MARGIN else width
         text_width = min(room, MAX_TEXT_WIDTH) if is_page else room
-        rows = body.lay_out(text_width, theme, stop)
+        rows = body.lay_out(text_width, theme)
         margin = min(max((width - text_width) // 2 if is_page else 0, _MARGIN), width - text_width)
         lines = (row_text(rows.row(y)) for y in range(len(rows)))
-        places = find_quotes(lines, [claim.quote for claim in self.claims], stop)
+        places = find_quotes(lines, [claim.quote for claim in self.claims])
         return MarkedRows(rows, self.claims, places, margin)
 
 

@@ -10,7 +10,6 @@ from textual.content import Content, Span
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.description import Description, Piece, describe_claim
 from ua_tui.core.claims.records import Claim, Passage, Source
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -79,21 +78,19 @@ def opened_source(report: CheckedReport, claim: Claim) -> tuple[Source, Passage]
     return next(((source, passage) for source, passage in found if source.path), None)
 
 
-class _Evidence:
+class _Evidence(Body):
     """A head, what the report says, and what the sources have: in columns, or below each other without room."""
 
     def __init__(self, *parts: TextBody) -> None:
         self._parts = parts
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out the parts."""
         if width < _BESIDE_FROM:
-            return JoinedBody(self._parts).lay_out(width, theme, stop)
+            return JoinedBody(self._parts).lay_out(width, theme)
         half = (width - 3) // 2
         widths = (width, half, half)
-        head, left, right = (
-            each.lay_out(own, theme, stop) for each, own in zip(self._parts, widths, strict=True)
-        )
+        head, left, right = (each.lay_out(own, theme) for each, own in zip(self._parts, widths, strict=True))
         rows = [*map(head.row, range(len(head))), Content("")]
         columns = (map(each.row, range(len(each))) for each in (left, right))
         for first, second in zip_longest(*columns, fillvalue=Content("")):

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import clipped, fold_points, part_of
 from ua_tui.tui.viewers.compare.difference import Difference, LinePair, Marks
-from ua_tui.tui.viewers.document import Landmark, Rows, styled
+from ua_tui.tui.viewers.document import Body, Landmark, Rows, styled
 
 SIDE_BY_SIDE = 134
 """The cells that a screen of 140 columns leaves for two columns."""
@@ -47,7 +46,7 @@ class _Entry:
     folded: int = 0
 
 
-class DifferenceBody:
+class DifferenceBody(Body):
     """The differences of two texts.
 
     Args:
@@ -59,7 +58,7 @@ class DifferenceBody:
         self.difference = difference
         self.everything = everything
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> DifferenceRows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> DifferenceRows:
         """Lay out both texts side by side, or one below the other."""
         return DifferenceRows(self, width)
 

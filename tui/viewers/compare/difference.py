@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.history.versions import Version
 from ua_tui.core.storage.compression import inner_name
@@ -37,17 +36,17 @@ def has_source(version: Version) -> bool:
     return PurePath(inner_name(version.name)).suffix.lower() in _HTML
 
 
-def readable_text(version: Version, stop: Stop = NEVER, *, source: bool = False) -> str:
+def readable_text(version: Version, *, source: bool = False) -> str:
     """Return the cleaned text of a version. Blocks.
 
     Raises:
         FileUnviewable: it cannot be read, is not text, or is too long.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     if version.text is not None:
         data = version.text.encode("utf-8", "replace")
     elif version.path is not None:
-        data = read_piece(version.path, LARGEST + 1, stop=stop).data
+        data = read_piece(version.path, LARGEST + 1).data
     else:
         data = b""
     if len(data) > LARGEST:
@@ -58,7 +57,7 @@ def readable_text(version: Version, stop: Stop = NEVER, *, source: bool = False)
     if source or not has_source(version):
         return text
     try:
-        return convert_to_markdown(text, stop)
+        return convert_to_markdown(text)
     except ConversionFailed as error:
         raise FileUnviewable(
             f"This page is too complex to be read as text ({error}). Press m for its source."
@@ -125,15 +124,15 @@ class Difference:
         return changed, added, removed
 
 
-def compare_texts(left: str, right: str, stop: Stop = NEVER) -> Difference:
+def compare_texts(left: str, right: str) -> Difference:
     """Compare two texts in a worker process.
 
     Raises:
         ConversionFailed: it takes too long, or the texts have too many lines.
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     lines = (_lines(left), _lines(right))
-    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=10.0, stop=stop)
+    sent = conversions().run(f"{__name__}:difference_in_child", list(lines), seconds=10.0)
     return Difference(*lines, msgspec.convert(sent, list[LinePair]))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -48,7 +48,7 @@ from ua_tui.tui.viewers.reader import clean_in_steps
 from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 _MAX_STORED = 128 << 20
-_DECODED = 1 << 20
+_decode_content = msgspec.json.Decoder(tuple[TextContent | ImageContent, ...]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,43 +85,13 @@ def read_stored_result(observation: Observation, folder: Path | None) -> StoredR
         data = workspace.read_artifact(path, _MAX_STORED + 1)
         if len(data) > _MAX_STORED:
             return _only(part, f"{name} is larger than {size(_MAX_STORED)}")
-        content = tuple(_stored_block(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw]))
+        content = _decode_content(data)
     except UniversalAgentError as error:
         return _only(part, clean_line(str(error), 400))
     except (ValueError, RecursionError):
         return _only(part, f"{name} is damaged")
     full = msgspec.structs.replace(observation, content=content)
     return StoredResult(full, full.size)
-
-
-class _Block(msgspec.Struct):
-    type: Literal["text", "image"]
-    text: msgspec.Raw = msgspec.Raw(b'""')
-    data: str = ""
-    mime_type: str = "image/png"
-
-
-def _stored_block(raw: msgspec.Raw) -> TextContent | ImageContent:
-    if len(memoryview(raw)) <= _DECODED:
-        return msgspec.json.decode(raw, type=TextContent | ImageContent)
-    block = msgspec.json.decode(raw, type=_Block)
-    if block.type == "image":
-        return ImageContent(block.data, block.mime_type)
-    return TextContent("".join(_decoded_pieces(memoryview(block.text))))
-
-
-def _decoded_pieces(written: memoryview) -> Iterator[str]:
-    """Decode a JSON string piece by piece, as the event loop is blocked while a piece is decoded.
-
-    A space is never part of an escape sequence or of a multi-byte character, so the string may be cut before it.
-    """
-    inside = bytes(written[1:-1])
-    start = 0
-    while start < len(inside):
-        end = inside.find(b" ", start + _DECODED)
-        end = len(inside) if end < 0 else end
-        yield msgspec.json.decode(b'"' + inside[start:end] + b'"', type=str)
-        start = end
 
 
 def _only(part: StoredResult, reason: str) -> StoredResult:

@@ -10,13 +10,13 @@ from functools import cached_property, partial
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.tui.graphics.capabilities import Canvas
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.json_tree import FOLDING, JsonTree
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
-from ua_tui.tui.viewers.bodies.picture import Drawable, PictureRows
+from ua_tui.tui.viewers.bodies.picture import PictureRows
 from ua_tui.tui.viewers.bodies.table import FILTER_KEY
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import (
@@ -227,7 +227,7 @@ class SectionsBody(CursorBody):
     @property
     def cursor(self) -> int:
         """The entry the cursor is on."""
-        if self._rows is None or not self.sections:
+        if self._rows is None:
             return 0
         spot, of = self._spot, self._rows.index.of
         if (body := self._body()) is None:
@@ -273,8 +273,6 @@ class SectionsBody(CursorBody):
         for section in self.sections:
             if (before := known.get(section.title)) is not None:
                 section.open = before.open
-        if not other.sections:
-            return
         spot, body = other._spot, other._body()
         title = other.sections[spot.section].title
         if title in titles:
@@ -283,46 +281,33 @@ class SectionsBody(CursorBody):
             self._go_to(number, *((spot.part, other._offset(body)) if is_there else ()))
 
     @property
-    def _drawable(self) -> list[Drawable]:
-        bodies = (part.body for section in self.sections for part in section.parts)
-        return [body for body in bodies if isinstance(body, Drawable)]
-
-    @property
     def has_picture(self) -> bool:
         """Whether a part of it has one."""
-        return any(body.has_picture for body in self._drawable)
+        return any(part.body.has_picture for section in self.sections for part in section.parts)
 
-    def fit_to(self, rows: int | None) -> bool:
-        """Draw every picture at most this many rows high, or in the full width."""
+    def fit_to(self, rows: int | None, canvas: Canvas | None) -> bool:
+        """Draw every picture at most this many rows high, or in the full width; `canvas` is for the first ones."""
+        bodies = [part.body for section in self.sections for part in section.parts if part.body.has_picture]
         # Each is fitted, also after one whose size has changed.
-        changed = [body.fit_to(rows) for body in self._drawable]
+        changed = [
+            body.fit_to(rows, canvas if number < _MAX_DRAWN else None) for number, body in enumerate(bodies)
+        ]
         return any(changed)
 
-    def lay_out(
-        self, width: int, theme: MarkdownTheme, stop: Stop = NEVER, canvas: Canvas | None = None
-    ) -> SectionRows:
-        """Lay out every part; the first pictures are encoded for `canvas`, the graphics of the terminal.
+    def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
+        """Lay out every part.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         room = max(1, width - indent_of(width))
-        drawn = 0
-
-        def rows_of(body: Body) -> Rows:
-            nonlocal drawn
-            if canvas is None or drawn >= _MAX_DRAWN or not isinstance(body, Drawable):
-                return body.lay_out(room, theme, stop)
-            drawn += 1
-            return body.lay_out(room, theme, stop, canvas)
-
-        laid = [[rows_of(part.body) for part in section.parts] for section in self.sections]
+        laid = [[part.body.lay_out(room, theme) for part in section.parts] for section in self.sections]
         self._rows = SectionRows(self, width, laid)
         return self._rows
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Fold, unfold and copy."""
-        if self._rows is None or not self.sections:
+        if self._rows is None:
             return False
         outcome = self._execute(command)
         self._rows.changed()
@@ -330,8 +315,8 @@ class SectionsBody(CursorBody):
             return outcome
         return BackgroundWork(partial(self._prepare, outcome.prepare), outcome.label)
 
-    def _prepare(self, prepare: Callable[[Stop], Callable[[], None]], stop: Stop) -> Callable[[], None]:
-        change = prepare(stop)
+    def _prepare(self, prepare: Callable[[], Callable[[], None]]) -> Callable[[], None]:
+        change = prepare()
 
         def both() -> None:
             change()
@@ -340,7 +325,7 @@ class SectionsBody(CursorBody):
 
         return both
 
-    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+    def find_places(self, needle: str) -> Sequence[Hashable]:
         """Return the places of the members and rows that contain the text, including folded ones."""
         rows = self._rows
         found: list[tuple[Hashable, ...]] = []
@@ -348,9 +333,9 @@ class SectionsBody(CursorBody):
             return found
         for number, section in enumerate(self.sections):
             for place, part in enumerate(section.parts):
-                stop.check()
+                check_stopped()
                 if isinstance(part.body, CursorBody):
-                    found += [(number, place, *_steps(path)) for path in part.body.find_places(needle, stop)]
+                    found += [(number, place, *_steps(path)) for path in part.body.find_places(needle)]
                 else:
                     steps = (match.row // part.step for match in rows.laid[number][place].find(needle))
                     found += [(number, place, step) for step in dict.fromkeys(steps)]
@@ -393,8 +378,8 @@ class SectionsBody(CursorBody):
     def _body(self) -> Body | None:
         """What the cursor is in; None on a heading, on which it is instead of a table that has no rows."""
         spot = self._spot
-        section = self.sections[spot.section] if self.sections else None
-        parts = section.parts if section is not None and section.open else ()
+        section = self.sections[spot.section]
+        parts = section.parts if section.open else ()
         body = parts[spot.part].body if 0 <= spot.part < len(parts) else None
         return None if isinstance(body, CursorBody) and not body.entries else body
 
@@ -409,7 +394,7 @@ class SectionsBody(CursorBody):
     def _filterable(self) -> tuple[int, CursorBody | None]:
         """Return what a filter applies to, and which part it is; a filter may leave no row for the cursor."""
         inner = self._inner()
-        if inner is not None or not self.sections:
+        if inner is not None:
             return self._spot.part, inner
         bodies = [part.body for part in self.sections[self._spot.section].parts]
         filtered = (
@@ -453,9 +438,9 @@ class SectionsBody(CursorBody):
                 return False
         return True
 
-    def _unfold_all(self, stop: Stop) -> Callable[[], None]:
+    def _unfold_all(self) -> Callable[[], None]:
         works = [tree.execute(BodyCommand("unfold_all")) for tree in self._trees()]
-        changes = [work.prepare(stop) for work in works if isinstance(work, BackgroundWork)]
+        changes = [work.prepare() for work in works if isinstance(work, BackgroundWork)]
 
         def change() -> None:
             for section in self.sections:

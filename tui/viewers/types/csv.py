@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from typing import overload
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.bodies.table import Table, TableColumn
@@ -111,16 +111,16 @@ def _parsed(piece: bytes, delimiter: str) -> list[str]:
     return row[:_MAX_COLUMNS]
 
 
-def record_starts(data: bytes, stop: Stop = NEVER) -> array[int]:
+def record_starts(data: bytes) -> array[int]:
     """Return where every record begins, and where the last one ends; line breaks in quotes do not end a record.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     starts = array("q")
     at = 0
     while at < len(data):
-        stop.check()
+        check_stopped()
         if b'"' not in data[at : at + _MAX_RECORD]:
             end = data.rfind(b"\n", at, at + _MAX_RECORD) + 1 or min(len(data), at + _MAX_RECORD)
             starts.extend(match.start() for match in _LINE.finditer(data, at, end))
@@ -155,7 +155,7 @@ def _view(sample: Sample) -> View:
     if not data or data.isspace():
         return View(kind, raw, notice="This file is empty.")
     delimiter = "\t" if kind == "TSV" else _delimiter(data)
-    starts = record_starts(data, sample.stop)
+    starts = record_starts(data)
     if not sample.complete and len(starts) > 2:
         starts.pop()
     header = split_cells(data[starts[0] : min(starts[1], starts[0] + _MAX_SHOWN)], delimiter)

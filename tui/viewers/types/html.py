@@ -16,12 +16,12 @@ _HTML_START = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 
 
 def _view(sample: Sample) -> View:
-    raw = TextBody(sample.text, style=style_code(sample.text, "html", sample.stop), numbers=True)
+    raw = TextBody(sample.text, style=style_code(sample.text, "html"), numbers=True)
     if not sample.data.strip():
         return View("HTML", raw, notice="This file is empty.")
     title = title_of(sample.text)
     try:
-        source = convert_to_markdown(sample.text, sample.stop)
+        source = convert_to_markdown(sample.text)
     except ConversionFailed as error:
         notice = f"Too complex to preview ({error}); shown as source. Press o to open it in the browser."
         return View("HTML", raw, None, notice=notice, title=title)

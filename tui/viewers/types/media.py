@@ -64,9 +64,7 @@ def _rows(sample: Sample) -> list[tuple[str, str]]:
     if sample.piece.size > (256 * 1024 * 1024):
         return []
     try:
-        tags = conversions().run(
-            _TAGS_TASK, os.fsencode(sample.path), seconds=_TAGS_SECONDS, stop=sample.stop
-        )
+        tags = conversions().run(_TAGS_TASK, os.fsencode(sample.path), seconds=_TAGS_SECONDS)
     except ConversionFailed:
         # The viewer shows the bytes of a damaged file.
         return []

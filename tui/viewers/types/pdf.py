@@ -9,7 +9,6 @@ from typing import Any
 
 from textual.content import Span
 
-from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -17,39 +16,39 @@ from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import View, Viewer
 from ua_tui.tui.viewers.conversion import conversions
-from ua_tui.tui.viewers.document import Rows
+from ua_tui.tui.viewers.document import Body, Rows
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
 
 _PAGE = "── Page "
 _TASK = "ua_tui.tui.viewers.conversion:extract_pages"
 
 
-class PdfBody:
+class PdfBody(Body):
     """The text of the first pages, extracted when it is laid out for the first time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._text: TextBody | None = None
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Extract the text once, unless the flag is set, then wrap its lines to the width.
 
         Raises:
-            Stopped: the flag was set.
+            Stopped: the result is no longer needed.
         """
         if self._text is None:
             self._text = TextBody(
-                read_pages(self._path, stop=stop),
+                read_pages(self._path),
                 style=lambda _, line: [Span(0, len(line), "heading")] if line.startswith(_PAGE) else [],
             )
         return self._text.lay_out(width, theme)
 
 
-def read_pages(path: Path, seconds: float = 6.0, *, stop: Stop = NEVER) -> str:
+def read_pages(path: Path, seconds: float = 6.0) -> str:
     """Return the text of the first pages, each below a line with its number, or a message that says why not.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     try:
         descriptor = open_regular(path)
@@ -63,7 +62,7 @@ def read_pages(path: Path, seconds: float = 6.0, *, stop: Stop = NEVER) -> str:
     parts: list[Any] = []
     problem = ""
     try:
-        conversions().run(_TASK, os.fsencode(path), seconds=seconds, stop=stop, on_part=parts.append)
+        conversions().run(_TASK, os.fsencode(path), seconds=seconds, on_part=parts.append)
     except TooComplex as error:
         problem = f"It is too complex: {error}."
     except ConversionFailed:

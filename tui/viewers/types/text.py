@@ -31,7 +31,7 @@ def _language(sample: Sample) -> str | None:
 
 def _view_code(sample: Sample) -> View:
     language = _language(sample) or ""
-    body = TextBody(sample.text, style=style_code(sample.text, language, sample.stop), numbers=True)
+    body = TextBody(sample.text, style=style_code(sample.text, language), numbers=True)
     kind = language.upper() if len(language) <= 4 else language.capitalize()
     return View(kind, body, None, line_facts(body) if sample.complete else ())
 

@@ -9,7 +9,6 @@ import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -27,7 +26,6 @@ from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
 from ua_tui.tui.render.strips import highlight
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.viewers.bodies.picture import Drawable
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
 from ua_tui.tui.viewers.cursor_body import (
     BackgroundWork,
@@ -259,7 +257,7 @@ class DocumentView(ScrollView, can_focus=True):
     @property
     def has_picture(self) -> bool:
         """Whether the body is a picture, or has one."""
-        return isinstance(self.body, Drawable) and self.body.has_picture
+        return self.body.has_picture
 
     def action_full_width(self) -> None:
         """Show pictures in the full width, or whole."""
@@ -269,9 +267,8 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _fit(self) -> bool:
         """Fit pictures to the view; returns whether that changes their size."""
-        if not isinstance(self.body, Drawable):
-            return False
-        return self.body.fit_to(None if self.full_width else self.scrollable_content_region.height)
+        rows = None if self.full_width else self.scrollable_content_region.height
+        return self.has_picture and self.body.fit_to(rows, self._pictures.canvas)
 
     def _start_layout(self) -> None:
         if self.is_mounted and self.size.width:
@@ -285,12 +282,9 @@ class DocumentView(ScrollView, can_focus=True):
             first = await asyncio.to_thread(body.first_rows, width, theme)
             if first is not None:
                 self._set_rows(first)
-        canvas = self._pictures.canvas
-        if isinstance(body, Drawable) and canvas is not None:
-            rows = await in_thread(partial(body.lay_out, width, theme, canvas=canvas))
-        elif isinstance(body, TextBody) and len(body.text) <= _SHORT:
+        if isinstance(body, TextBody) and len(body.text) <= _SHORT:
             # What is said while a file is read comes also while every thread is busy.
-            rows = body.lay_out(width, theme)
+            rows: Rows = body.lay_out(width, theme)
         else:
             rows = await in_thread(body.lay_out, width, theme)
         self._laid_out = body

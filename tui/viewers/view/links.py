@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from textual.message import Message
 from textual.strip import Strip
 
-from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.document import Rows
 
@@ -32,16 +32,16 @@ class FoundLink:
     repeated: tuple[int, ...] = ()
 
 
-def links_in(rows: Rows, stop: Stop) -> list[FoundLink]:
+def links_in(rows: Rows) -> list[FoundLink]:
     """Return the first 500 addresses in order, each once and with the first text that is not an address.
 
     A link that is wrapped into the next row counts once.
 
     Raises:
-        Stopped: the flag was set.
+        Stopped: the result is no longer needed.
     """
     found: dict[str, FoundLink] = {}
-    for link in _links(rows, stop):
+    for link in _links(rows):
         # An address that is wrapped has spaces where its rows end.
         is_address = "".join(link.text.split()) == link.url
         text = "" if is_address else " ".join(clean_line(link.text, 200).split())
@@ -64,13 +64,13 @@ def first_from(links: Sequence[FoundLink], row: int) -> int:
     return min(places)[1] if places else len(links) - 1
 
 
-def _links(rows: Rows, stop: Stop) -> Iterator[FoundLink]:
+def _links(rows: Rows) -> Iterator[FoundLink]:
     links: Callable[[], Iterator[tuple[int, str, str]]] | None = getattr(rows, "links", None)
     if links is not None:
         yield from (FoundLink(text, url, row) for row, text, url in links())
         return
     current: FoundLink | None = None
-    for row, text, url in _parts(rows, stop):
+    for row, text, url in _parts(rows):
         if current is not None and (url == current.url or not (url or text.strip())):
             current = replace(current, text=current.text + text)
             continue
@@ -81,11 +81,11 @@ def _links(rows: Rows, stop: Stop) -> Iterator[FoundLink]:
         yield current
 
 
-def _parts(rows: Rows, stop: Stop) -> Iterator[tuple[int, str, str]]:
+def _parts(rows: Rows) -> Iterator[tuple[int, str, str]]:
     """Yield row, text and URL of each piece of text; a row ends with a space."""
     for y in range(len(rows)):
         if not y & 255:
-            stop.check()
+            check_stopped()
         row = rows.row(y)
         if not isinstance(row, Strip):
             continue

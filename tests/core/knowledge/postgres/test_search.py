@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -11,6 +12,7 @@ import pytest
 from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Database
+from ua_tui.core.concurrency.cancellation import stoppable
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.postgres.address import Address
@@ -37,12 +39,22 @@ def test_a_search_out_of_time_gives_a_partial_answer(address: Address, team_data
         assert (results.hits, results.partial) == ((), True)
 
 
+class _Late(threading.Event):
+    """A flag that is set when it is asked for the fourth time."""
+
+    asked = 0
+
+    def is_set(self) -> bool:
+        self.asked += 1
+        return self.asked > 3
+
+
 def test_an_abandoned_search_is_cancelled_on_the_server(address: Address, team_database: Database) -> None:
     with closing(open_search(address, budget=60)) as search:
         assert search.search("weather").hits
         with busy(team_database):
-            asked = iter([False] * 3)
-            results = search.search("weather", stopped=lambda: next(asked, True))
+            with stoppable(_Late()):
+                results = search.search("weather")
             assert (results.hits, results.partial) == ((), True)
         # The connection serves the next search.
         assert len(search.search("weather").hits) == 9

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import ReportCheck, check_path
 from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.records import DOUBTFUL, RISK, Check, Claim, Passage, TextQuote
-from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.page import PageBody
@@ -106,10 +107,10 @@ def test_claims_that_are_in_no_row_do_no_harm() -> None:
 
 
 def test_a_layout_that_is_no_longer_wanted_stops() -> None:
-    stop = Stop()
+    stop = threading.Event()
     stop.set()
-    with pytest.raises(Stopped):
-        MarkedBody(TextBody("a 5"), CLAIMS).lay_out(40, THEME, stop)
+    with stoppable(stop), pytest.raises(Stopped):
+        MarkedBody(TextBody("a 5"), CLAIMS).lay_out(40, THEME)
 
 
 # Signs and words
