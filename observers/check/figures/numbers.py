@@ -28,13 +28,13 @@ def marks_of(text: str, decimal: str) -> Marks:
     for run in _RUN.findall(text[:60_000])[:400]:
         last = max(run.rfind("."), run.rfind(","))
         mark, other = run[last], "," if run[last] == "." else "."
-        if run.count(mark) > 1:
+        if run.count(mark) > 1 and run.count(other) == 0:
             votes[other] += 1
-        elif len(run) - last - 1 != 3 or run.startswith("0"):
+        elif other in run or len(run) - last - 1 != 3 or run.startswith("0"):
             votes[mark] += 1
     for mark, other in ((".", ","), (",", ".")):
         # One odd number, such as a version or a list, does not decide against the language.
-        if votes[mark] > 3 * votes[other] and decimal in ("", mark):
+        if votes[mark] > 3 * votes[other] and (votes[mark] > 1 or decimal in ("", mark)):
             return Marks(mark, is_certain=True)
     return Marks(decimal or ".", is_certain=bool(decimal) and not any(votes.values()))
 
@@ -53,13 +53,18 @@ def read_digits(run: str, marks: Marks) -> list[Reading]:
     whole, rest = digits[:last], digits[last + 1 :]
     mark = digits[last]
     if len(set(seen)) == 2:
-        return [_number(whole.replace(",", "").replace(".", ""), rest)]
+        groups = whole.replace(mark, "").split("," if mark == "." else ".")
+        return [_number("".join(groups), rest)] if _are_groups(groups) and mark not in whole else []
     groups = digits.split(mark)
     if len(seen) > 1:
-        return [_number("".join(groups), "")] if _are_groups(groups) else []
+        if _are_groups(groups) or (
+            mark == "," and all(len(each) == 2 for each in groups[1:-1]) and len(rest) == 3
+        ):
+            return [_number("".join(groups), "")]
+        return []
     if not whole:
         return [_number("0", rest)]
-    if not _are_groups(groups) or whole == "0":
+    if digits != run or not _are_groups(groups) or whole == "0":
         return [_number(whole, rest)]
     readings = [_number(whole, rest, mark), _number(whole + rest, "", "," if mark == "." else ".")]
     if mark != marks.decimal:
@@ -72,7 +77,7 @@ def _are_groups(groups: list[str]) -> bool:
 
 
 def _number(whole: str, rest: str, decimal: str = "") -> Reading:
-    value = float(f"{whole}.{rest}")
+    value = float(f"{whole or 0}.{rest or 0}")
     step = 10.0 ** -len(rest)
     if rest:
         return Reading(value, step, step, decimal=decimal)
