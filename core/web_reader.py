@@ -70,7 +70,7 @@ class ReaderError(msgspec.Struct, frozen=True):
 def is_web_reader(tool: str) -> bool:
     """Whether a tool is a web reader, by its name without the name of its server."""
     own = tool.rsplit("__", 1)[-1] if tool.startswith("mcp__") else tool
-    return {"web", "reader"} <= set(words_of(own))
+    return {"web", "reader"} <= set(words_of(re.sub(r"\d", "_", own)))
 
 
 def page_of(arguments: JsonMapping) -> str | None:

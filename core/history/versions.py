@@ -151,7 +151,7 @@ def index_of(reports: Path) -> Iterator[JsonObject]:
     """The lines of the index whose names are plain names, one by one: it outlives all sessions, and may be anyone's."""
     with suppress(OSError), os.fdopen(open_regular(reports / REPORT_INDEX), "rb") as index:
         while line := index.readline(_LONGEST_LINE):
-            with suppress(msgspec.DecodeError):
+            with suppress(msgspec.DecodeError, RecursionError):
                 match msgspec.json.decode(line):
                     case {"saved_as": str(name), "source": str(), "session": str(session), **_more} as entry:
                         if _is_plain(name) and _is_plain(session):

@@ -12,7 +12,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from glob import escape
 from pathlib import Path
@@ -98,17 +98,13 @@ def opening(path: Path) -> Iterator[None]:
     """Keep other programs from opening, closing or replacing the file meanwhile.
 
     A lock that cannot be had within some seconds, or at all, as on some network file systems, is done without.
-
-    Raises:
-        OSError: the folder cannot be opened.
     """
-    descriptor = os.open(path.parent, _FOLDER_FLAGS)
-    try:
+    with ExitStack() as stack:
         with suppress(OSError):
+            descriptor = os.open(path.parent, _FOLDER_FLAGS)
+            stack.callback(os.close, descriptor)
             hold_lock(descriptor, BUSY_SECONDS)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def close(path: Path, connection: sqlite3.Connection) -> None:

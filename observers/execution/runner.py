@@ -12,7 +12,7 @@ from types import MappingProxyType
 import msgspec
 
 from ua_tui.core.concurrency.spawn import Spawn
-from ua_tui.core.concurrency.threads import begin_apart
+from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event, ToolCallStarted
 from ua_tui.core.observation import ToolResult
@@ -201,6 +201,9 @@ class ObserverRunner:
         return [job.run.label for job in jobs]
 
     async def _work(self) -> None:
+        # It is made while there is memory: to start one for each job could fail later, or never return.
+        thread = Schedule("observer")
+        thread.plan(lambda: None)
         if self._over is None:
             self._over = asyncio.get_running_loop().create_future()
         self._at_work += 1
@@ -214,18 +217,12 @@ class ObserverRunner:
                 self._running[job.run.run_id] = job
                 if not job.run.curious:
                     self._publish(job.run.started())
-                try:
-                    # A job that hangs must not keep the process alive.
-                    doing = asyncio.wrap_future(begin_apart(partial(self._perform, job)))
-                except RuntimeError as error:
-                    # The system has no further thread.
-                    job.run.fail(error)
-                    self._done(job)
-                    continue
-                doing.add_done_callback(partial(self._done, job))
+                doing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                thread.plan(partial(self._perform, job, in_loop(partial(self._done, job, doing))))
                 await asyncio.wait((doing, self._over), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._at_work -= 1
+            thread.finish(0.0)
 
     def _pop_ready(self) -> _Job | None:
         """Take the first waiting job that can start now."""
@@ -237,8 +234,14 @@ class ObserverRunner:
                 return job
         return None
 
-    def _perform(self, job: _Job) -> None:
-        """Run a job; for worker threads."""
+    def _perform(self, job: _Job, done: Callable[[], None]) -> None:
+        """Run a job, and say that it is `done`; for worker threads."""
+        try:
+            self._run(job)
+        finally:
+            done()
+
+    def _run(self, job: _Job) -> None:
         if self._offload is not None and self._offload.accepts(job.observer, job.result):
             try:
                 self._offload.perform(job.run, job.result)
@@ -250,8 +253,10 @@ class ObserverRunner:
                 return
         perform(job.run, job.observer, job.result, self._context)
 
-    def _done(self, job: _Job, _doing: object = None) -> None:
+    def _done(self, job: _Job, doing: asyncio.Future[None]) -> None:
         """Publish the outcome of a job; runs on the event loop, even if the worker's task is gone."""
+        if not doing.done():
+            doing.set_result(None)
         if self._running.pop(job.run.run_id, None) is None:
             return
         self._count(job.run)

@@ -121,7 +121,7 @@ class _Feed:
             error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
         _log.info("failed: %s", error)
         # What another program does to the file may fail once.
-        if self._failures == 2 or isinstance(error, KnowledgeEmptied):
+        if self._failures == 2 or (self._failures == 1 and isinstance(error, KnowledgeEmptied)):
             self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self.later}"), self._redactor))
 
 

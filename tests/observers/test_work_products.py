@@ -127,7 +127,7 @@ def test_a_torn_and_a_foreign_line_of_the_index_do_no_harm(
     folder.mkdir()
     odd = {"sha256": digest, "source": "work_products/r.md", "session": context.workspace.session_id}
     lines = [
-        f'{{"sha256": "{digest}', json.dumps(odd | {"saved_as": "../../etc/passwd"}), "x" * 200_000, "[]",
+        f'{{"sha256": "{digest}', json.dumps(odd | {"saved_as": "../../etc/passwd"}), "x" * 200_000, "[]", "[" * 60_000,
     ]  # fmt: skip
     (folder / "index.jsonl").write_text("\n".join(lines) + "\n{torn")
     assert observe(context, call).items == 1

@@ -58,9 +58,6 @@ class KeyQueue:
 
     async def resume(self) -> None:
         """Deliver the keys that were held, in order, and then those that come."""
-        # Until this program reads it, a terminal makes a line break of Enter.
-        held = (events.Key("enter", "\r") if _breaks_line(each) else each for each in self._held)
-        self._held = deque(held)
         await self._deliver_next(_NOBODY)
 
     async def handle(self, event: events.Event) -> None:
@@ -126,7 +123,3 @@ class KeyQueue:
     def _receiver(self) -> Widget | None:
         """The first widget to get a key that no binding handles; None while there is no screen."""
         return (self._app.focused or self._app.screen) if self._app.screen_stack else None
-
-
-def _breaks_line(event: events.Key | events.Paste) -> bool:
-    return isinstance(event, events.Key) and event.key == "ctrl+j"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import selectors
 import signal
+import sys
+import termios
 import time
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
@@ -26,6 +29,8 @@ _TEXT: Final = re.compile(r"(?:[^\x00-\x1f\x7f-\x9f\[\]OP_\\]|P(?=[a-z ]))")
 _ESCAPE_AND_TEXT: Final = re.compile(rf"\x1b(?={_TEXT.pattern}[^\x00-\x1f\x7f-\x9f])")
 _ESCAPE: Final = "\x1b[27u"
 """The key Esc, in a form that begins no other sequence."""
+_ENTERED: Final = re.compile(r"\A([^\n\x1b]*)\n+(?=\x1b|\Z)")
+"""One line that was typed ahead. Several may be pasted text, of which no line is to be sent."""
 
 
 class PasteGuard(msgspec.Struct, eq=False):
@@ -82,16 +87,20 @@ class PasteGuard(msgspec.Struct, eq=False):
 class _GuardedParser(XTermParser):
     """Textual's parser, with every paste cleaned first, and an Esc that text follows at once taken for the key.
 
-    Textual would take both for one sequence, and then for Alt with the first letter, or for a caret.
+    Textual would take both for one sequence, and then for Alt with the first letter, or for a caret. Of Enter a
+    terminal makes a line break until this program reads it: it is Enter again behind a line that was typed ahead.
     """
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self._guard = PasteGuard()
         self._ends_in_escape = False
+        self._is_typed_ahead = _has_input()
 
     def feed(self, data: str) -> Iterable[Message]:
         """Parse a piece; an empty one, which means that the terminal is gone, is passed on."""
+        if self._is_typed_ahead:
+            self._is_typed_ahead, data = False, _ENTERED.sub(r"\1\r", data)
         clean = self._guard(data)
         if data and not clean:
             return ()
@@ -105,6 +114,15 @@ class _GuardedParser(XTermParser):
         for message in super().tick():
             self._ends_in_escape = False
             yield message
+
+
+def _has_input() -> bool:
+    """Whether something was typed that this program has not read."""
+    try:
+        waiting = fcntl.ioctl(sys.__stdin__ or -1, termios.FIONREAD, bytes(4))
+    except (OSError, ValueError):
+        return False
+    return any(waiting)
 
 
 def guard_pastes() -> None:

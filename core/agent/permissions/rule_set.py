@@ -102,9 +102,11 @@ class RuleStore:
             WorkspaceError: it cannot be stored.
         """
         with self._store.changed() as file:
-            used = [*file.used.items(), *((_key(rule), at) for rule, at in uses.items())]
-            # Of two uses of a rule the later one counts.
-            file.used = dict(sorted(used, key=lambda item: item[1])[-1_000:])
+            used = dict(file.used)
+            for rule, at in uses.items():
+                # Of two uses of a rule the later one counts.
+                used[_key(rule)] = max(at, used.get(_key(rule), at))
+            file.used = dict(sorted(used.items(), key=lambda item: item[1])[-1_000:])
 
     def _read(self) -> _File:
         try:

@@ -116,6 +116,10 @@ class LoginHeaders:
         except (UniversalAgentError, TimeoutError) as error:
             _log.info("there is no login for the server %s: %s", name, error or "it took too long")
             return {}
+        except (OSError, ValueError) as error:
+            # Its text may have what is stored, which is not masked yet.
+            _log.warning("the login to the server %s cannot be used: %s", name, type(error).__name__)
+            return {}
         if login is None:
             return {}
         for secret in login.secrets:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -234,7 +234,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
                 " or `ua-tui knowledge update` rebuilds it"
             )
 
-    with reporting(path, "opened"), opening(path) if path.parent.is_dir() else nullcontext():
+    with reporting(path, "opened"), opening(path):
         if identity(path) is None:
             raise KnowledgeError(
                 f"there is no knowledge base {_shown(path)}: it is created when a session runs"

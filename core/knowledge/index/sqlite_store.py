@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +180,7 @@ class SqliteStore(KnowledgeStore):
         found = identity(self.path)
         if found is None:
             # Another program may be replacing it.
-            with suppress(OSError), opening(self.path):
+            with opening(self.path):
                 found = identity(self.path)
         if self._opened is not None and found != self._identity:
             self.close()

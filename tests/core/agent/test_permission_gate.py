@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,17 @@ async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(
     assert "rm" in (gate.denied.get("Bash") or "")
     assert RuleStore(tmp_path / "state").last_used(deny) is not None
     assert RuleStore(tmp_path / "state").last_used(Rule("allow", "OTHER")) is None
+
+
+def test_the_last_uses_of_a_thousand_rules_are_kept(tmp_path: Path) -> None:
+    store, begin = RuleStore(tmp_path), datetime(2026, 1, 1, tzinfo=UTC)
+    rules = [Rule("allow", f"TOOL_{number}") for number in range(1_001)]
+    store.note_used({rule: begin + timedelta(seconds=at) for at, rule in enumerate(rules)})
+    store.note_used({rule: begin + timedelta(days=1) for rule in rules[500:]})
+    # A session stores again what it knows; another program may have recorded a later use since.
+    store.note_used(dict.fromkeys(rules[500:], begin))
+    assert [store.last_used(rule) is not None for rule in rules] == [False] + 1_000 * [True]
+    assert store.last_used(rules[-1]) == begin + timedelta(days=1)
 
 
 def test_the_store_is_private_and_a_damaged_one_is_set_aside_and_reported(tmp_path: Path) -> None:

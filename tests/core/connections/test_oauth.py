@@ -557,6 +557,20 @@ async def test_a_renewal_that_takes_longer_than_the_agent_waits_is_stored(
     await headers.close()
 
 
+async def test_a_login_that_cannot_be_used_gives_no_header(store: LoginStore, tmp_path: Path) -> None:
+    target = LoginTarget("notes", "http", "https://notes.example/mcp", ".mcp.json")
+    known = {"client_id": "ua-tui", "redirect_uris": ["http://localhost/callback"]}
+    await store.save(
+        target,
+        # What another version of the program stored.
+        StoredLogin(access_token="a", refresh_token="r", expires_at=1.0, client=known, server={"issuer": 3}),
+    )
+    headers = LoginHeaders(tmp_path, str, store)
+    headers.command(target)
+    assert await headers.headers("notes") == {}
+    await headers.close()
+
+
 def test_no_keyring_is_used_that_would_ask_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     import keyring
     from keyring.backends import fail, null

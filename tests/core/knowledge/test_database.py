@@ -132,6 +132,16 @@ def test_a_file_and_a_folder_that_may_not_be_written(path: Path) -> None:
     assert read == "1"
 
 
+def test_a_folder_whose_names_may_not_be_listed(path: Path) -> None:
+    """It cannot be locked either."""
+    path.parent.chmod(0o300)
+    try:
+        (read,) = run(path, "read")
+    finally:
+        path.parent.chmod(0o700)
+    assert read == "1"
+
+
 def test_a_folder_that_may_not_be_written_and_a_log(path: Path) -> None:
     """What is in the log of a program that was killed cannot be read without a file for shared memory."""
     killed = (

@@ -107,6 +107,24 @@ async def test_events_of_a_run_come_in_order(context: ObserverContext, result: M
     assert metrics.p95_ms >= metrics.p50_ms >= 0
 
 
+async def test_no_thread_is_started_for_each_run(context: ObserverContext, result: Make) -> None:
+    """To start one could fail, or never return, while memory is short."""
+    threads: set[threading.Thread] = set()
+
+    def note(_: ToolResult) -> Outcome:
+        threads.add(threading.current_thread())
+        return Outcome()
+
+    runner, _ = started(context, Probe(work=note), workers=2)
+    await run_ready()
+    for number in range(20):
+        runner.submit(result("mcp__a__b", str(number)))
+    assert await runner.drain() == []
+    assert len(threads) <= 2
+    assert all(thread.daemon for thread in threads)
+    await until(lambda: not any(thread.is_alive() for thread in threads))
+
+
 async def test_one_failing_observer_leaves_the_others_alone(context: ObserverContext, result: Make) -> None:
     def fail(_: ToolResult) -> Outcome:
         raise RecursionError("too deep \x1b[31m")

@@ -165,23 +165,6 @@ async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
         await app.key_queue.resume()
 
 
-async def test_enter_is_no_line_break_though_a_terminal_makes_one_of_it_before_it_is_read(
-    tmp_path: Path,
-) -> None:
-    async with opened(tmp_path) as (session, app, pilot):
-        app.key_queue.pause()
-        type_at_once(app, "h")
-        app.post_message(events.Key("ctrl+j", "\n"))
-        app.post_message(events.Key("ctrl+j", "\n"))
-        await pilot.pause()
-        await app.key_queue.resume()
-        await until(lambda: session.submitted == ["h"])
-        await pilot.pause()
-        assert app.frame.prompt.text == ""
-        await press(app, pilot, "a", "ctrl+j", "b")
-        assert app.frame.prompt.text == "a\nb"
-
-
 def test_a_clock_counts_little_between_two_checks() -> None:
     now = 10.0
     awake = ActiveClock(lambda: now)

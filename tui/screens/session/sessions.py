@@ -125,7 +125,7 @@ class SessionList(ColumnList[Summary]):
     def _when(self, summary: Summary) -> str:
         if (at := summary.started) is not None:
             return moment(at) or _UNKNOWN
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             # The name of the folder has it, too.
             name = summary.name[len("session_") :][:15]
             named = datetime.strptime(name, "%Y%m%d_%H%M%S").astimezone()
