@@ -196,13 +196,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Say what was compared and what was not.
 
         Such as "62 figures: 55 found, 4 calculated, 2 not found, 1 differs · 2 quotations verbatim · 12 of 12 links
-        read. Sentences were not judged."
+        read. Nothing else was checked."
         """
         counts = self.counts()
         unread = sum(not claim.was_read for claim in self.claims)
         parts = [part for kind in get_args(Kind) if (part := _part(kind, counts, unread))]
         said = " · ".join(parts) or "No figures, quotations or links"
-        return f"{said}. Sentences were not judged."
+        return f"{said}. Nothing else was checked."
 
 
 def _part(kind: Kind, counts: Counter[tuple[Kind, State]], unread: int) -> str:
@@ -212,7 +212,7 @@ def _part(kind: Kind, counts: Counter[tuple[Kind, State]], unread: int) -> str:
     total = quantity(sum(found.values()), kind)
     if kind == "link":
         seen = found.get("found", 0)
-        return f"{seen - unread:,} of {total} read" + (f", {unread:,} found" if unread else "")
+        return f"{seen - unread:,} of {total} read" + (f", {unread:,} found but not read" if unread else "")
     if kind == "quotation" and list(found) == ["found"]:
         return f"{total} verbatim"
     names = {"found": "verbatim"} if kind == "quotation" else {}

@@ -49,7 +49,7 @@ def check_links(
             claim = Claim(
                 kind="link",
                 state="not looked at" if document.has_cut_addresses else "never seen",
-                note="It may continue in the next line of the PDF file."
+                note="It may continue on the next line of the PDF file."
                 if document.has_cut_addresses
                 else "",
                 quote=places.quote(number, start, end),

@@ -110,7 +110,7 @@ def _session_facts(session: ComparedSession) -> dict[str, str]:
     cost = money(session.cost_usd, is_estimated=session.cost_is_estimated) or "?"
     if session.inherited_usd and cost != "?":
         cost += f", {money(session.inherited_usd)} inherited"
-    claims = _UNKNOWN if session.claims is None else f"{session.claims:,} besides links"
+    claims = _UNKNOWN if session.claims is None else f"{session.claims:,} not counting links"
     return {
         "session": session.session,
         "state": f"{session.state}, demo" if session.demo else session.state,
@@ -135,7 +135,7 @@ def _share(a: float | None, b: float | None) -> str:
     """How much more or less B is, in percent, or how many times as much."""
     if not a or b is None or round(b / a, 2) == 1:
         return ""
-    return f" ({b / a - 1:+.0%})" if b / a < 2 else f" ({b / a:,.1f} times)"
+    return f" ({b / a - 1:+.0%})" if b / a < 2 else f" ({b / a:,.1f}×)"
 
 
 def _row(label: str, a: Side, b: Side, width: int) -> Iterator[Content]:

@@ -191,7 +191,7 @@ def _plan(event: PermissionAsked) -> Question:
         ["The plan:", *(f"  {line}".rstrip() for line in plan.splitlines()), "Do you approve it?"],
         [
             ("Keep planning", DENIED),
-            ("Approve it; other calls still ask", Answer(allow=True)),
+            ("Approve it; other calls still need permission", Answer(allow=True)),
             ("Approve it, and allow file edits", Answer(allow=True, mode="acceptEdits")),
         ],
         accepts_text=True,

@@ -218,7 +218,7 @@ def _explain(path: Path, error: OSError) -> str:
     if mode and not stat.S_ISREG(mode):
         return _kind_message(mode)
     if isinstance(error, PermissionError):
-        return "You have no permission to read this file."
+        return "You do not have permission to read this file."
     return f"This file cannot be read: {error.strerror or type(error).__name__}."
 
 

@@ -135,7 +135,7 @@ def _upper(name: str) -> str:
 _ANSWERS: Mapping[str, Acts] = {"No, only on this machine": "here", "Yes, or I do not know": "outside"}
 _MEANINGS = {
     "here": "Rules such as mcp__NAME__* apply to all its tools, whatever the agent has read.",
-    "outside": "Once the agent has read untrusted text, calls that may send or change something ask first.",
+    "outside": "Once the agent has read untrusted text, calls that may send or change something need your permission.",
 }
 
 

@@ -175,10 +175,10 @@ def test_the_summary_says_what_was_compared_and_what_was_not() -> None:
     ))  # fmt: skip
     assert found.summary == (
         "71 figures: 55 found, 4 calculated, 2 not found, 1 differs, 9 not looked at · 2 quotations verbatim"
-        " · 12 of 12 links read. Sentences were not judged."
+        " · 12 of 12 links read. Nothing else was checked."
     )
     assert [claim.state for claim in found.doubtful] == ["differs", "not found", "not found"]
-    assert Check().summary == "No figures, quotations or links. Sentences were not judged."
+    assert Check().summary == "No figures, quotations or links. Nothing else was checked."
 
 
 def test_a_check_is_written_as_json_and_read_again() -> None:

@@ -67,7 +67,7 @@ def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:
     assert report.red == 2
     assert page(report) == [
         "Cats (here/a.md)",
-        "3 figures: 1 found, 1 not found, 1 differs · 0 of 1 link read. Sentences were not judged.",
+        "3 figures: 1 found, 1 not found, 1 differs · 0 of 1 link read. Nothing else was checked.",
         "Compared with 1 page, 2 search rows of session_1.",
         "A file is gone.",
         "",
@@ -174,7 +174,7 @@ def test_the_session_of_a_file_is_found_and_nothing_is_written(
     assert report_of(capsys) == "work_products/cats.html"
     assert main(["check", str(session.folder / "work_products/cats.html")]) == 0
     shown = capsys.readouterr().out
-    assert "No figures, quotations or links. Sentences were not judged.\n" in shown
+    assert "No figures, quotations or links. Nothing else was checked.\n" in shown
     assert f"Compared with no sources of {session.folder.name}." in shown
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 

@@ -47,9 +47,9 @@ def test_everything_that_both_have_in_common_or_not_is_compared(tmp_path: Path) 
     assert found.text.only_a == ("About 41 percent smile.", "There are 12 kinds.")
     shown = lines(a, b)
     for line in (
-        "cost     $0.02                                         $0.08 (4.0 times)",
+        "cost     $0.02                                         $0.08 (4.0×)",
         "calls    0                                             1, 1 failed",
-        "claims   2 besides links                               2 besides links, 2 doubtful",
+        "claims   2 not counting links                          2 not counting links, 2 doubtful",
         "Pages read: 0 in common, 1 only in A, 1 only in B",
         "- Cats & their smiles  cats.example",
         "Claims: 0 in common, 1 changed, 1 only in A, 1 only in B",
@@ -76,7 +76,7 @@ def test_a_session_that_crashed_costs_the_same_everywhere(
     # A call that was cancelled did not fail.
     assert (found.calls, found.failed_calls) == (1, 0)
     assert found.state == "crashed"
-    assert "cost     $0.02                                         ~$0.10 (5.0 times)" in lines(a, b.folder)
+    assert "cost     $0.02                                         ~$0.10 (5.0×)" in lines(a, b.folder)
     costs = read_export(b.folder, Redactor())[0].costs
     assert (
         (found.cost_usd, found.cost_is_estimated) == (costs.cost_usd, costs.cost_is_estimated) == (0.1, True)
@@ -151,7 +151,7 @@ def test_what_is_wrong_with_a_session_is_said_and_the_rest_is_compared(tmp_path:
         return " ".join(found.notices)
 
     assert notices() == ""
-    assert " times)" in "".join(lines(a, b.folder))
+    assert "×)" in "".join(lines(a, b.folder))
     journal = b.folder / JOURNAL
     whole = journal.read_bytes()
     journal.write_bytes(whole[:-40])
@@ -164,7 +164,7 @@ def test_what_is_wrong_with_a_session_is_said_and_the_rest_is_compared(tmp_path:
         lock = stack.enter_context((b.folder / ".lock").open("wb"))
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "The session is still running" in notices()
-        assert " times)" not in "".join(lines(a, b.folder))
+        assert "×)" not in "".join(lines(a, b.folder))
     (b.folder / OWNER).unlink()
     assert "was not made by this program for this user" in notices()
 

@@ -61,7 +61,7 @@ def test_a_page_has_all_of_the_session(session: Recorded) -> None:
         f"#{each.get('id')}" for each in select(page, "main > section")
     ]
     text = page.text_content()
-    summary = "1 figure: 1 not found. Sentences were not judged."
+    summary = "1 figure: 1 not found. Nothing else was checked."
     parts = (summary, PASSAGE, "Which animals smile?", "expert", "$0.02", "1,200")
     assert [part for part in parts if part not in text] == []
     assert page.xpath("//section[@id='conversation']//strong")[0].text == "Cats"

@@ -63,7 +63,7 @@ async def test_what_would_change_is_shown_and_both_answers_go_back(
     async with opened(tmp_path, Prospect(PLAN, ("GMAIL_SEND_EMAIL",)), size) as (session, app, pilot):
         shows = screen_text(app)
         files = ("report.md", "new.md", "mine.txt (changed while no query ran)", "Conversation and 2 files")
-        for text in ("before query 2", "Not undone", "GMAIL_SEND_EMAIL", *files):
+        for text in ("Rewind to query 2", "Not undone", "GMAIL_SEND_EMAIL", *files):
             assert text in shows
         # No answer is wider than its words.
         assert len({each.size.width - len(str(each.label)) for each in app.screen.query(Choice)}) == 1

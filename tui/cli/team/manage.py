@@ -124,7 +124,7 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
 
 
 def _limit(address: Address, args: argparse.Namespace) -> None:
-    """Set the ceilings of roles, and print those that they have now."""
+    """Set the limits of roles, and print those that they have now."""
     for user in args.names:
         given = {"cost_per_day": args.cost_per_day, "jobs": args.jobs, "tools": args.tools, "lift": args.none}
         cost, jobs, tools = limit(address, user, **given)
@@ -133,7 +133,7 @@ def _limit(address: Address, args: argparse.Namespace) -> None:
             f"at most {quantity(jobs, 'job')} at once" if jobs is not None else "",
             f"may allow {clean_line(', '.join(tools), 300)}" if tools else "",
         ]
-        print_line(f"{clean_line(user, 100)}: {' · '.join(filter(None, parts)) or 'no ceilings'}")
+        print_line(f"{clean_line(user, 100)}: {' · '.join(filter(None, parts)) or 'no limits'}")
 
 
 def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:

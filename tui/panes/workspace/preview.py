@@ -125,7 +125,7 @@ class PreviewPane(DocumentView):
         self.workers.cancel_group(self, "preview")
         self.path = self.document = None
         self._say(
-            "Preview", "The file under the cursor of the workspace is shown here. Enter opens it in full."
+            "Preview", "The file under the cursor in the workspace is shown here. Enter opens it in full."
         )
 
     def show_path(self, path: Path) -> None:

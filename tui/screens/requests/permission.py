@@ -228,7 +228,7 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
         if (problem := rules_problem(rules, self._actions, self._folder)) is not None:
             return problem, False
         if any("(" in rule for rule in rules):
-            return "Covers calls with these arguments. Other calls ask.", True
+            return "Covers calls with these arguments. You are still asked about others.", True
         if set(rules) == {exact_pattern(subject) for subject in self._subjects}:
             count = "this tool" if len(rules) == 1 else f"these {len(rules)} tools"
             return f"Covers only {count}. Use * to cover more, e.g. {first_word(self._subjects[0])}*", True

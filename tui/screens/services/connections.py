@@ -245,7 +245,7 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         reach["Traces"] = "; ".join(_target(each, self._problems) for each in self._traces)
         if self._trace:
             reach["Trace"] = self._trace
-        lines += [Content(""), Content.styled("Targets", "bold")]
+        lines += [Content(""), Content.styled("Destinations", "bold")]
         label = max(map(len, reach))
         lines += [field(f"{name:<{label}}", text, self._column) for name, text in reach.items()]
         self.query_one("#connections-credentials", Words).update(Content("\n").join(lines))

@@ -42,9 +42,7 @@ class RewindScreen(ChoiceScreen[Query]):
         rows = LetterKeyList(id="rewind-queries")
         rows.show_rows(map(_row, self._queries), 0)
         self._after = Words(kind="facts", id="rewind-after")
-        super().__init__(
-            "Rewind to before which query?", rows, self._queries, "show what would change", self._after
-        )
+        super().__init__("Rewind to which query?", rows, self._queries, "show what would change", self._after)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what came after the query."""
@@ -66,7 +64,7 @@ def describe_work(queries: Sequence[Query]) -> str:
     costs = [query.end.cost_usd for query in queries if query.end is not None and query.end.cost_usd]
     calls = sum(query.calls for query in queries)
     work = quantity(len(queries), "query", "queries") + (f" and {quantity(calls, 'call')}" if calls else "")
-    return f"{work}; {money(sum(costs))} stays spent" if costs else work
+    return f"{work}; the cost of {money(sum(costs))} still counts" if costs else work
 
 
 class ReturnScreen(Dialog[Answer]):
@@ -91,7 +89,7 @@ class ReturnScreen(Dialog[Answer]):
             files = f"Conversation and {quantity(len(plan.changes), 'file')}"
             choices.append(Choice("f", files, "rewind-files", "answer('files')"))
         box = Box(
-            f"Rewind to before query {query.number}",
+            f"Rewind to query {query.number}",
             "-asks",
             Words(tail_cut(first_line(query.text), 200), "heading"),
             FactRows(_rows(undone, prospect, queued), "-wide"),

@@ -88,18 +88,16 @@ def test_a_role_takes_part_also_in_new_tables_until_revoked(
     assert "has no role 'no such role'" in capsys.readouterr().err
 
 
-def test_ceilings_are_set_shown_and_removed(
-    cluster: Cluster, team_database: Database, capsys: Output
-) -> None:
+def test_limits_are_set_shown_and_removed(cluster: Cluster, team_database: Database, capsys: Output) -> None:
     role = cluster.make_role(f"l{team_database.name}")
     limit = ["team", "limit", role, "--to", team_database.url]
     for given, shown in (
-        ([], "no ceilings"),
+        ([], "no limits"),
         (["--jobs", "3"], "at most 3 jobs at once"),
         (["--cost-per-day", "20"], "$20.00 a day · at most 3 jobs at once"),
         ([], "$20.00 a day · at most 3 jobs at once"),
         (["--none", "--tools", "Read"], "may allow Read"),
-        (["--none"], "no ceilings"),
+        (["--none"], "no limits"),
     ):
         assert main([*limit, *given]) == 0
         assert capsys.readouterr().out == f"{role}: {shown}\n"

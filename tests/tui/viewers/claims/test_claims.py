@@ -127,7 +127,7 @@ def test_doubtful_states_share_no_sign_and_no_style_with_others() -> None:
 def test_the_summary_says_what_was_found_decided_and_not_counted() -> None:
     text = summary_line(replace(FILE, signed="Signed: 1 of 8 accepted, 7 open", unsigned="not yours")).plain
     assert text.startswith("✗ 6 figures: 2 found, 1 calculated, 2 not found, 1 differs")
-    assert text.index("Sentences were not judged.") < text.index("Signed: 1 of 8") < text.index("not yours")
+    assert text.index("Nothing else was checked.") < text.index("Signed: 1 of 8") < text.index("not yours")
     assert (
         "5 of 8 claims doubtful: 2 differ, 1 never seen, 2 not found" in summary_line(FILE, brief=True).plain
     )
