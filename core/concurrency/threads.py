@@ -55,7 +55,7 @@ def begin_apart(work: Callable[[], T]) -> Future[T]:
     def run() -> None:
         try:
             done.set_result(work())
-        except Exception as error:
+        except BaseException as error:
             done.set_exception(error)
 
     threading.Thread(target=in_context(run), name="apart", daemon=True).start()

@@ -30,9 +30,12 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _REINSTALL = "reinstall claude-agent-sdk, or set cli_path to an installed `claude`"
 
 
-async def check_python() -> Finding:
-    """Report the version of Python: with another one, or on another system, nothing of this can be installed."""
-    return ok(f"{'.'.join(map(str, sys.version_info[:3]))} on {platform.system()}")
+async def check_python(system: str = platform.system()) -> Finding:
+    """Report the version of Python, and whether the system is supported."""
+    found = f"{'.'.join(map(str, sys.version_info[:3]))} on {system}"
+    if system not in {"Linux", "Darwin"}:
+        return warning(found, "only Linux and macOS are supported: use WSL on Windows")
+    return ok(found)
 
 
 async def check_plugins(settings: Settings) -> Finding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from itertools import combinations
 
 from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate
@@ -83,7 +82,7 @@ class Operands:
     def _task(self, at: int) -> Task:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
         statement, words = self.statement, self.look.words
-        figure, text, cues = statement.figures[at], self._blanked, words.calculation
+        figure, text, cues = statement.figures[at], self.statement.passage.blanked, words.calculation
         before = CLAUSE.split(text[max(0, figure.start - 60) : figure.start])[-1]
         after = CLAUSE.split(text[figure.end : figure.end + 40])[0]
         if figure.bound in ("over", "under"):
@@ -104,14 +103,6 @@ class Operands:
         return Task(
             figure, frozenset(names), words, sentence, self._operands(at), next(iter(self.look.near), -1)
         )
-
-    @cached_property
-    def _blanked(self) -> str:
-        """The text around the sentence without its figures: "per cent" announces no mean."""
-        text = self.statement.passage.text
-        for each in self.statement.passage.figures:
-            text = f"{text[: each.start]}{'#' * (each.end - each.start)}{text[each.end :]}"
-        return text
 
     def _operands(self, at: int) -> list[Operand]:
         """The values that a calculation may use: those of the report here and those of the nearest passages."""
@@ -134,11 +125,12 @@ class Operands:
         figures = self.statement.figures
         figure = figures[operand.at]
         start, end = sorted((figure.start, figures[at].start))
-        if ";" in self._blanked[start:end]:
+        text = self.statement.passage.blanked
+        if ";" in text[start:end]:
             return replace(operand, level=_BEFORE)
         role, _ = self.statement.passage.moments[figure.start]
         # "5 more than 40" in one clause has the thing compared with behind it.
-        is_reference = operand.at > at and "#" in CLAUSE.split(self._blanked[: figure.start])[-1]
+        is_reference = operand.at > at and "#" in CLAUSE.split(text[self.statement.start : figure.start])[-1]
         return replace(
             operand, moment=(role or (-1 if is_reference else int(operand.at < at)), operand.moment[1])
         )

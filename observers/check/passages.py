@@ -68,6 +68,15 @@ class Passage:
         return found if self.cells else find_figures(text, self.style)
 
     @cached_property
+    def blanked(self) -> str:
+        """Its text without its figures: "per cent" announces no mean."""
+        pieces, last = [], 0
+        for each in self.figures:
+            pieces += [self.text[last : each.start], "#" * (each.end - max(last, each.start))]
+            last = max(last, each.end)
+        return "".join([*pieces, self.text[last:]])
+
+    @cached_property
     def profiles(self) -> Mapping[int, Profile]:
         """For the place of each figure the words around it."""
         return {each.start: self._profile(each) for each in self.figures}

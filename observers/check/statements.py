@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,11 +55,13 @@ def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Sta
         # The number of a heading is no figure.
         numbering = _NUMBERING.match(block.text) if block.kind == "heading" else None
         first = numbering.end() if numbering else 0
+        places = [each.start for each in passage.figures]
         is_whole = block.cells or block.kind == "heading"
         for start, end in (
             [(0, len(block.text))] if is_whole else sentences(block.text, style.words.abbreviations)
         ):
-            figures = [each for each in passage.figures if max(start, first) <= each.start < end]
+            low, high = (bisect_left(places, place) for place in (max(start, first), end))
+            figures = passage.figures[low:high]
             headers = " ".join([block.caption, *(cell.header for cell in block.cells)])
             said = roots(f"{block.text[start:end]} {headers}", common)
             if figures and not style.words.itself.search(block.text, start, end):

@@ -222,7 +222,8 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
 
 def _kind(value: str) -> Kind | None:
     """The kind that a person means: its name, the beginning of it, the plural, or what lists call a run."""
-    name = value.lower().removesuffix("s")
+    name = value.lower()
+    name = name.removesuffix("s") or name
     return next(
         (kind for kind in KINDS if name and kind.startswith("work" if name == "sandbox" else name)), None
     )

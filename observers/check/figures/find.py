@@ -83,7 +83,7 @@ class _Finder:
         self.words = style.words
         self.context = Context(text, style.words)
         self.found: list[Figure] = []
-        self.taken: list[tuple[int, int]] = []
+        self.taken = bytearray(len(text))
         read = [read_header(each, style.words) for each in headings]
         self.may_be_year = not read or read[0].is_empty
         self.header = next((each for each in read if not each.is_empty), Suffix(1.0, None, 0))
@@ -113,12 +113,13 @@ class _Finder:
             if "q" in parts:
                 month = 100 + (self.words.quarters.get(parts["q"]) or int(parts["q"]))
             year, day = int(parts.get("y", 0)), int(parts.get("d", 0))
-            for each in (day, found["d2"] or found["d4"]):
-                if each is not None and day <= 31:
+            is_date = day <= 31 and (month > 100 or 1 <= month <= 12)
+            for each in (day, found["d2"] or found["d4"]) if is_date else ():
+                if each is not None:
                     self._date(*match.span(), (year, month, int(each)))
 
     def _date(self, start: int, end: int, date: tuple[int, int, int]) -> None:
-        self.taken.append((start, end))
+        self._take(start, end)
         end -= len(self.text[start:end]) - len(self.text[start:end].rstrip(". "))
         self.found.append(Figure(start=start, end=end, text=self.text[start:end], kind="date", date=date))
 
@@ -133,7 +134,7 @@ class _Finder:
             is_number = bool(kind == "version" and read_digits(match[0], self.style.marks))
             if is_number or not self._is_free(start, end) or (kind == "score" and self._is_range(end)):
                 continue
-            self.taken.append((start, end))
+            self._take(start, end)
             if kind == "time":
                 self._time(match)
             elif kind is not None:
@@ -268,7 +269,7 @@ class _Finder:
         is_word: bool = False, is_small: bool = False,
     ) -> None:  # fmt: skip
         """Keep a number with what the words around it say."""
-        self.taken.append((start, end))
+        self._take(start, end)
         context = self.context
         bound = context.bound(start)
         noun, nouns = context.noun(end) if not readings[0].unit else ("", ())
@@ -286,7 +287,11 @@ class _Finder:
         ))  # fmt: skip
 
     def _is_free(self, start: int, end: int) -> bool:
-        return not any(start < last and first < end for first, last in self.taken)
+        # A report may be one paragraph, so that there is no list to go through.
+        return 1 not in self.taken[start:end]
+
+    def _take(self, start: int, end: int) -> None:
+        self.taken[start:end] = b"\1" * (end - start)
 
 
 def _readings(numbers: list[Reading], scale: float, unit: Unit | None) -> list[Reading]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.waiting import PATIENCE
-from ua_tui.core.concurrency.threads import Schedule
+from ua_tui.core.concurrency.cancellation import Stopped, check_stopped, stoppable
+from ua_tui.core.concurrency.threads import Schedule, begin_apart
 
 
 @pytest.fixture
@@ -79,3 +80,11 @@ def test_repeated_work_has_one_thread_until_it_is_finished() -> None:
     schedule.plan(work)
     assert schedule.finish(PATIENCE)
     assert len(threads) == 4
+
+
+def test_work_apart_that_is_stopped_keeps_nobody_waiting() -> None:
+    stop = threading.Event()
+    stop.set()
+    with stoppable(stop):
+        done = begin_apart(check_stopped)
+    assert isinstance(done.exception(PATIENCE), Stopped)

@@ -131,6 +131,8 @@ async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or
 async def test_python_the_system_and_the_version_of_the_agent_are_reported(tmp_path: Path) -> None:
     found = await check_python()
     assert (found.status, found.found) == ("ok", f"{platform.python_version()} on {platform.system()}")
+    found = await check_python("FreeBSD")
+    assert (found.status, bool(found.advice)) == ("warning", True)
     for text, status, word in CASES["the_command_line_shows_its_version"]:
         found = await check_agent(script(tmp_path, text), dict(os.environ))
         assert found.status == status

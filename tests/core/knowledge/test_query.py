@@ -48,7 +48,13 @@ def test_filters_take_several_values_and_kinds_are_named_as_people_do() -> None:
         "session_like": ["%chips%"], "tool_like": ["%crawl%"],
     }  # fmt: skip
     assert words("kind:article words") == ["words"]
-    named = {"reports": "report", "search": "search_row", "art": "article", "Sandbox": "workbench"}
+    named = {
+        "reports": "report",
+        "search": "search_row",
+        "art": "article",
+        "Sandbox": "workbench",
+        "s": "search_row",
+    }
     assert {value: filters(parse(f"kind:{value}")) for value in named} == {
         a: {"kind": [b]} for a, b in named.items()
     }

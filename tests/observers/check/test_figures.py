@@ -39,6 +39,14 @@ def test_the_places_of_figures_are_those_of_the_text() -> None:
         assert text[figure.start : figure.end] == figure.text
 
 
+@pytest.mark.parametrize("text", ["Case 2024-00-10 was closed.", "Case 2024-13-10 was closed."])
+def test_what_has_no_month_is_no_date(text: str) -> None:
+    assert not [
+        figure for figure in find_figures(text, style_of(text)) if figure.kind == "date" and figure.date[1]
+    ]
+    assert not [figure for figure in find_figures(text, style_of(text)) if figure.text == "2024-00-10"]
+
+
 @pytest.mark.parametrize(
     ("header", "expected"),
     [

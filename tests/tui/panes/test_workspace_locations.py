@@ -15,6 +15,7 @@ from ua_tui.core.records.journal import Journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.toolkit.articles import article_path
 from ua_tui.tui.panes.workspace.provenance import Origins
+from ua_tui.tui.panes.workspace.scan import list_folders
 
 
 @pytest.fixture
@@ -84,6 +85,25 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
         await until(lambda: cursor(pane) == "loop")
         await pilot.press("Y")
         await until(lambda: "is a" in app.shown_text[-1])
+
+
+async def test_a_file_that_comes_while_another_place_is_shown_is_not_waited_for_in_vain(
+    session: Path,
+) -> None:
+    other(session, "session_20261101_050000")
+    pane = pane_of(session)
+    async with hosted(pane, size=(60, 16)) as (_, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.reveal(session / "late.md")
+        model = pane.tree_view.model
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: pane.tree_view.model is not model and not pane.tree_view._scanning)
+        (session / "late.md").touch()
+        # It was being listed as the other place was chosen.
+        model.update(*list_folders([model.request(model.base)]))
+        await pilot.press("T")
+        await until(lambda: cursor(pane) == "late.md")
 
 
 @pytest.mark.slow

@@ -349,8 +349,10 @@ class WorkspaceTree(VirtualList[Row]):
                         if news is not None:
                             self._mark_new(place, folder, *news)
                         self._forget_gone(place, folder)
-                if differs and model is self.model:
-                    self.changed()
+                if model is self.model:
+                    if differs:
+                        self.changed()
+                    # What came while another place was shown is known already.
                     self._go_to_wanted()
                 if differs or len(self.unseen) != noted:
                     self._show_counts()
