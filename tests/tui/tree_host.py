@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from tests.waiting import until
@@ -63,9 +64,9 @@ async def previewed(app: UaTuiApp, path: Path) -> PreviewPane:
 
 def pane_of(root: Path, saved_reports: Path | None = None) -> WorkspacePane:
     """A pane that shows the folder of a session."""
-    # What came in the tick of the clock of files in which it is shown counts as new.
-    begun = file_time_ns()
-    while file_time_ns() == begun:
+    # What came in the tick of the clock of files in which it is shown counts as new, and the clock may lag by a tick.
+    begun = time.time_ns()
+    while file_time_ns() <= begun:
         pass
     pane = WorkspacePane()
     pane.set_root(root, saved_reports)
