@@ -7,10 +7,7 @@ own is in the files of data beside modules, which `table_of` reads.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar, overload
-
-import msgspec
 
 T = TypeVar("T")
 
@@ -60,6 +57,11 @@ def table_of(module: str, name: str, kind: type[T]) -> T: ...
 
 def table_of(module: str, name: str, kind: Any = Any) -> Any:
     """Read a file of data, JSON or TOML, that is beside a module; `module` is its `__file__`."""
+    # The toolkit, which reads none before a tool needs it, imports neither at its start.
+    from pathlib import Path
+
+    import msgspec
+
     path = Path(module).with_name(name)
     decode = msgspec.json.decode if path.suffix == ".json" else msgspec.toml.decode
     return decode(path.read_bytes(), type=kind)

@@ -155,8 +155,9 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
         self.show_note(" · ".join(filter(None, parts)))
 
     def _note_read(self) -> None:
-        for box in self.query(Box):
-            view = self.query_one(ArgumentsView).virtual_region
+        # Neither is there yet in a dialog that is still being composed.
+        for box, arguments in zip(self.query(Box), self.query(ArgumentsView), strict=False):
+            view = arguments.virtual_region
             if view and view.bottom <= box.scroll_offset.y + box.rows_in_view:
                 self._is_read = True
         for choice in self.query("#answers Choice").results(Choice):
