@@ -38,7 +38,7 @@ _DIGITS = re.compile(
     rf"(?P<before>{CURRENCY}|Rs\.?|Fr\.)?"
     r"[ \u00a0\u202f]?(?P<inner>[-−]|(?<=[$€£¥])\()?"
     r"(?P<run>\d{1,3}(?:[\u00a0\u202f\u2009]\d{3})+(?!\d)(?:[.,]\d+)?|\d{1,3}(?:[’']\d{3})+(?!\d)(?:\.\d+)?"
-    r"|\d{1,3}(?: \d{3})+(?![\d ]*\d)(?:,\d+)?|\d{1,18}(?:[.,]\d{1,12})*|\.\d{1,9})"
+    r"|\d{1,3}(?: \d{3}){1,30}+(?! *\d)(?:,\d+)?|\d{1,18}(?:[.,]\d{1,12})*|\.\d{1,9})"
     r"(?P<fraction>[ ]?[½¼¾⅓⅔]|[ ]\d/\d(?![\d/]))?(?(inner)\)?)"
 )
 _SEASON = re.compile(r"(?<![\w/–-])((?:19|20)\d\d)[/–-](\d\d)(?![\w/–-]|[.,]\d)")
@@ -48,6 +48,8 @@ _YEARS = range(1500, 2101)
 _SMALL = 20
 """The largest bare number that says nothing without its noun: smaller ones are on most pages."""
 _MOST_TIMES = 100
+_MOST_BEFORE = 80
+"""Characters before a number that are read: a paragraph may be a document."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,9 @@ class _Finder:
         is_name = last[:1].isupper() and not last.isupper() and last.isalpha() and self.words.language == "en"
         if not is_name or "," in match["run"] or last.casefold() in self.words.common:
             return False
-        begins = self.text[: match.start()].rstrip()[: -len(last)].rstrip()
+        begins = (
+            self.text[max(0, match.start() - _MOST_BEFORE) : match.start()].rstrip()[: -len(last)].rstrip()
+        )
         if not begins or begins[-1] in '.!?:;•|“"(' or self.context.noun(match.end())[0]:
             return False
         if "." in match["run"]:
@@ -242,7 +246,7 @@ class _Finder:
         sign = match["sign"] or match["inner"] or ("−" if match["word"] else "")
         if sign in "±+":
             return int(sign == "+")
-        before = self.text[: match.start()]
+        before = self.text[max(0, match.start() - _MOST_BEFORE) : match.start()]
         is_apart = before[-1:] == " " == self.text[match.end("sign") :][:1]
         # "2 – 3 hours" is a range.
         return 0 if is_apart and before.rstrip()[-1:].isdigit() else -1
