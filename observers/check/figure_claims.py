@@ -69,7 +69,7 @@ def check_figures(
                 document.notices.append(f"Only the first {_MOST:,} figures were checked.")
                 return
             yield places.place(statement.passage.number, figure.start), claim
-        earlier.add(statement, operands.own)
+        earlier.add(operands.own)
 
 
 class _Judge:
@@ -166,7 +166,7 @@ class _Judge:
             kind="figure",
             state=state,
             quote=self.places.quote(own.number, figure.start, figure.end),
-            sentence=own.text[statement.start : statement.end].strip(),
+            sentence=own.sentence.strip(),
             section=own.heading,
             url=statement.cites,
             passages=tuple(self._passage(each) for each in values),

@@ -11,7 +11,6 @@ from ua_tui.observers.check.figures.context import CLAUSE
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import root, roots
 from ua_tui.observers.check.matching import Look
-from ua_tui.observers.check.statements import Statement
 
 _KEPT = 6
 """Values of the sentences before that a calculation may use."""
@@ -34,7 +33,7 @@ class Earlier:
         if section != self.section:
             self.section, self.values = section, []
 
-    def add(self, statement: Statement, own: list[Operand]) -> None:
+    def add(self, own: list[Operand]) -> None:
         """Keep the values of a sentence that the sources have or give."""
         self.values = [replace(each, level=_LONG_BEFORE) for each in self.values[-_KEPT:]]
         self.values += [replace(each, level=_BEFORE, moment=(0, each.moment[1]), at=-1) for each in own]
@@ -83,12 +82,12 @@ class Operands:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
         statement, words = self.statement, self.look.words
         figure, text, cues = statement.figures[at], self.statement.passage.blanked, words.calculation
-        before = CLAUSE.split(text[max(0, figure.start - 60) : figure.start])[-1]
+        before = CLAUSE.split(text[self.statement.passage.start : figure.start])[-1]
         after = CLAUSE.split(text[figure.end : figure.end + 40])[0]
         if figure.bound in ("over", "under"):
             # "Less than half" announces no difference.
             before = words.bounds.sub("", before)
-        sentence = frozenset(roots(text[statement.start : statement.end], frozenset()))
+        sentence = frozenset(roots(text[statement.passage.start : statement.passage.end], frozenset()))
         around = frozenset(roots(" ".join([before, after, statement.passage.header(figure)]), frozenset()))
         around |= sentence if statement.passage.cells else frozenset()
         names = {name for name in cues if cues[name] & (sentence if name == "sum" else around)}
@@ -130,7 +129,9 @@ class Operands:
             return replace(operand, level=_BEFORE)
         role, _ = self.statement.passage.moments[figure.start]
         # "5 more than 40" in one clause has the thing compared with behind it.
-        is_reference = operand.at > at and "#" in CLAUSE.split(text[self.statement.start : figure.start])[-1]
+        is_reference = (
+            operand.at > at and "#" in CLAUSE.split(text[self.statement.passage.start : figure.start])[-1]
+        )
         return replace(
             operand, moment=(role or (-1 if is_reference else int(operand.at < at)), operand.moment[1])
         )

@@ -40,7 +40,8 @@ class Passage:
     """A paragraph, list item or table row of a source, or a sentence of the report.
 
     `source` is the index of its source, `number` its place among all passages, or that of its block in the report,
-    `heading` the one above it. `cells`, `table` and `caption` are those of a table row.
+    `heading` the one above it. `cells`, `table` and `caption` are those of a table row. A sentence is `text[start:end]`
+    of its block: the figures are those of the sentence, the words around them may be outside of it.
     """
 
     source: int
@@ -51,10 +52,20 @@ class Passage:
     cells: Sequence[Cell] = ()
     table: int = 0
     caption: str = ""
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The sentence; all of a source's passage."""
+        return self.text[self.start : self.end]
 
     @cached_property
     def figures(self) -> list[Figure]:
         """The figures in it; those of a table's cells have the unit of their column, row, caption or section."""
+        if not self.cells:
+            found = find_figures(self.sentence, self.style)
+            return [replace(each, start=each.start + self.start, end=each.end + self.start) for each in found]
         text, found, label = self.text, [], self.label
         # "Receipts (EUR thousand)" above the names of the rows is said of all columns.
         corner = next((cell.header for cell in self.cells if text[cell.start : cell.end] == label), "")
@@ -65,11 +76,11 @@ class Passage:
                 is_alone = each.text == text[cell.start : cell.end].lstrip("+-−–")
                 start, end = each.start + cell.start, each.end + cell.start
                 found.append(replace(each, start=start, end=end, is_cell=is_alone))
-        return found if self.cells else find_figures(text, self.style)
+        return found
 
     @cached_property
     def blanked(self) -> str:
-        """Its text without its figures: "per cent" announces no mean."""
+        """Its text without the figures: "per cent" announces no mean."""
         pieces, last = [], 0
         for each in self.figures:
             pieces += [self.text[last : each.start], "#" * (each.end - max(last, each.start))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,19 +22,21 @@ _NUMBERING = re.compile(r"\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 
 @dataclass
 class Statement:
-    """A sentence, heading or table row of the report with figures: `text[start:end]` of its block, a `passage`.
+    """A sentence, heading or table row of the report with figures.
 
     `weights` are the roots of its words with what each says, `outside` those of the headings above it and of the
     sentence before it, `cites` the first address that it links to.
     """
 
     passage: Passage
-    start: int
-    end: int
-    figures: list[Figure]
     weights: dict[str, float]
     outside: dict[str, float]
     cites: str
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures of the sentence."""
+        return self.passage.figures
 
     @cached_property
     def total(self) -> float:
@@ -49,22 +50,16 @@ def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Sta
     title = roots(document.title, common)
     for number, block in enumerate(document.blocks):
         section = roots(block.section, common)
-        passage = Passage(
-            0, number, block.text, block.section, style, block.cells, block.table, block.caption
-        )
         # The number of a heading is no figure.
         numbering = _NUMBERING.match(block.text) if block.kind == "heading" else None
-        first = numbering.end() if numbering else 0
-        places = [each.start for each in passage.figures]
+        whole = [(numbering.end() if numbering else 0, len(block.text))]
         is_whole = block.cells or block.kind == "heading"
-        for start, end in (
-            [(0, len(block.text))] if is_whole else sentences(block.text, style.words.abbreviations)
-        ):
-            low, high = (bisect_left(places, place) for place in (max(start, first), end))
-            figures = passage.figures[low:high]
+        for part in whole if is_whole else sentences(block.text, style.words.abbreviations):
+            row = block.cells, block.table, block.caption
+            passage = Passage(0, number, block.text, block.section, style, *row, *part)
             headers = " ".join([block.caption, *(cell.header for cell in block.cells)])
-            said = roots(f"{block.text[start:end]} {headers}", common)
-            if figures and not style.words.itself.search(block.text, start, end):
+            said = roots(f"{passage.sentence} {headers}", common)
+            if passage.figures and not style.words.itself.search(passage.sentence):
                 weights = {word: corpus.idf(word) for word in said if not word.isdigit()}
                 outside = {
                     word: factor * corpus.idf(word)
@@ -72,6 +67,6 @@ def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Sta
                     for word in words
                     if word not in weights and not word.isdigit()
                 }
-                cites = next((url for a, b, url in block.links if a < end and start <= b), "")
-                yield Statement(passage, start, end, figures, weights, outside, cites)
+                cites = next((url for a, b, url in block.links if a < part[1] and part[0] <= b), "")
+                yield Statement(passage, weights, outside, cites)
             before = said
