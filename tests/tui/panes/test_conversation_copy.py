@@ -18,9 +18,6 @@ from ua_tui.core.events.types import (
     ThinkingDelta,
 )
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.render.layout import plain
-from ua_tui.tui.render.markdown.renderer import MarkdownTheme, markdown_units, render_markdown
-from ua_tui.tui.render.markdown.source_map import chosen_text
 
 LONG = "The **first** paragraph is long enough that a narrow screen must break it into several lines."
 SOURCE = f"""\
@@ -46,50 +43,6 @@ x = 1
 | 1 | 2 |
 
 The end."""
-
-
-def drawn(source: str, width: int) -> list[str]:
-    return [plain(line) for line in render_markdown(source, width, MarkdownTheme())]
-
-
-def part(source: str, width: int, first: str, last: str) -> str:
-    """Choose from the row where `first` begins to the end of `last` in the last row that holds it."""
-    shown = drawn(source, width)
-    top = next(y for y, row in enumerate(shown) if first in row)
-    bottom = max(y for y, row in enumerate(shown) if last in row)
-    begin, end = (top, shown[top].index(first)), (bottom, shown[bottom].index(last) + len(last))
-    return chosen_text(source, markdown_units(source, width), shown, begin, end)
-
-
-@pytest.mark.parametrize("width", [24, 40, 200])
-def test_all_of_it_is_the_source(width: int) -> None:
-    units = markdown_units(SOURCE, width)
-    assert chosen_text(SOURCE, units, drawn(SOURCE, width), None, None) == SOURCE
-    covered = [unit.first for unit in units]
-    assert covered == sorted(covered)
-    assert units[-1].end == len(drawn(SOURCE, width))
-
-
-@pytest.mark.parametrize("width", [24, 40, 200])
-@pytest.mark.parametrize(
-    ("first", "last", "expected"),
-    [
-        ("The first", "lines.", LONG),
-        ("first", "lines.", LONG.replace("**", "").removeprefix("The ")),
-        ("Title", "Title", "# Title"),
-        ("one", "two", "- one *item*\n- two"),
-        ("item", "two", "item\n- two"),
-        ("quoted", "words", "> quoted `words`"),
-        ("def f", "x = 1", SOURCE[SOURCE.index("def f") : SOURCE.index("\n```\n\n|")]),
-        ("x = 1", "1  2", "x = 1\n\n| a | b |\n|---|--:|\n| 1 | 2 |"),
-        ("quoted", "The end.", SOURCE[SOURCE.index("> quoted") :]),
-        ("1  2", "1  2", "| 1 | 2 |"),
-    ],
-)
-def test_whole_lines_are_copied_as_written_and_parts_as_they_read(
-    width: int, first: str, last: str, expected: str
-) -> None:
-    assert part(SOURCE, width, first, last) == expected
 
 
 def written(text: str, message: str = "m") -> MessageFinished:
@@ -193,18 +146,29 @@ async def choose(pilot: Pilot[None], view: ConversationPane, first: str, last: s
 
 
 def pairs() -> Sequence[tuple[str, str, str]]:
+    read = LONG.replace("**", "")
+    code = 'def f():\n    return "a string that is longer than the screen is wide"\n\nx = 1'
     return [
-        ("The first", "lines.", LONG),
-        ("Title", "two", SOURCE[: SOURCE.index("\n  - deeper")]),
-        ("this", "Title", "this?\n\nAgent\nThought\n\n# Title"),
+        ("Title", "The end.", SOURCE),
+        ("The first", "lines.", read),
+        ("first", "lines.", read.removeprefix("The ")),
+        ("Title", "two", f"Title\n\n{read}\n\n• one item\n• two"),
+        ("item", "two", "item\n• two"),
+        ("quoted", "words", "quoted words"),
+        ("def f", "x = 1", code),
+        ("return", "x = 1", code.partition("\n")[2].strip()),
+        ("x = 1", "1  2", f"x = 1\n\na  b\n{'─' * 4}\n1  2"),
+        ("this", "Title", "this?\n\nAgent\nThought\n\nTitle"),
         ("Allow", "shell.", "Allow Bash to run? It runs a shell."),
-        ("end", "run?", "end.\n\nAllow Bash to run?"),
+        ("end", "run?", "end.\n\n? Allow Bash to run?"),
     ]
 
 
 @pytest.mark.parametrize(("first", "last", "expected"), pairs())
 @pytest.mark.parametrize("width", [40, 100])
-async def test_the_mouse_copies_source_not_cells(width: int, first: str, last: str, expected: str) -> None:
+async def test_the_mouse_copies_what_reads_there_not_cells(
+    width: int, first: str, last: str, expected: str
+) -> None:
     view = ConversationPane()
     app = Copying(view)
     async with app.run_test(size=(width, 60)) as pilot:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
+from textwrap import dedent
 from typing import assert_never
 
 from textual.selection import Selection
@@ -19,12 +21,18 @@ from ua_tui.tui.panes.conversation.blocks import (
     Verbatim,
     render_block,
 )
-from ua_tui.tui.render.markdown.renderer import markdown_units
-from ua_tui.tui.render.markdown.source_map import Place, Unit, chosen_text, units_of_lines
+from ua_tui.tui.render.layout import plain
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
-LARGEST_MAPPED = 200_000
-"""Characters; a larger block is copied completely."""
+LARGEST_UNWRAPPED = 20_000
+"""Characters; a part of a larger block is copied as it is drawn."""
+_WIDE = 4_000
+_MOVED = re.compile(r"[\s│─]+")
+"""What depends on the width: blanks, and the lines beside quotations and in tables."""
+_BAR = re.compile(r"^ *(?:│ ?)+", re.MULTILINE)
+
+Place = tuple[int, int]
+"""A drawn line, and a character in it."""
 
 _THEME = ConversationTheme()
 
@@ -83,23 +91,38 @@ def name_of(blocks: Sequence[Block]) -> str:
             return "Message"
 
 
-def part_of_block(
-    block: Block, rows: Sequence[str], width: int, start: Place | None, end: Place | None
-) -> str:
-    """Return what to copy of a block when everything from `start` to before `end` is chosen.
+def part_of_block(block: Block, rows: Sequence[str], start: Place, end: Place) -> str:
+    """Return what to copy of a block when everything from `start` to before `end` is chosen of its `rows` as drawn.
 
-    Places count from the block's first line, its blank lines included; `rows` are its lines as drawn.
+    All of it is copied as it was written, a part as it reads: in one piece even if it was wrapped.
     """
+    drawn = "\n".join(rows)
+    first, last = (
+        len("\n".join((*rows[:line], *(row[:column] for row in rows[line : line + 1]))))
+        for line, column in (start, end)
+    )
+    begun, chosen, whole = (_MOVED.sub("", text) for text in (drawn[:first], drawn[first:last], drawn))
+    if not chosen:
+        return ""
     if isinstance(block, Fold):
         # Who selects the line of a fold means its title, not the text it hides.
-        rows = [block.cut_row(row) for row in rows]
-        units, source = [Unit(block.gap, block.gap + 1, (0, 1), block.title)], block.title
-    else:
-        source = block.source if isinstance(block, Prose) else text_of_block(block)
-        if len(source) > LARGEST_MAPPED:
-            return text_of_block(block)
-        units = _units(block, source, width)
-    return chosen_text(source, units, rows, start, end)
+        return block.title
+    if chosen == whole:
+        return text_of_block(block)
+    if len(whole) <= LARGEST_UNWRAPPED:
+        lines = "\n".join(plain(line).rstrip() for line in render_block(block, _WIDE, _THEME))
+        unwrapped = _BAR.sub("", lines)
+        places = [at for at, character in enumerate(unwrapped) if not _MOVED.match(character)]
+        # Columns of a table may be wrapped, and their texts in another order.
+        if whole == "".join(unwrapped[at] for at in places):
+            return _cut(unwrapped, places[len(begun)], places[len(begun + chosen) - 1] + 1)
+    return _cut(drawn, first, last)
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    """The characters from `first` to `last`, without the margin of their lines."""
+    column = first - text.rfind("\n", 0, first) - 1
+    return dedent(" " * column + text[first:last]).strip()
 
 
 def join_blocks(parts: Sequence[tuple[Block, str]]) -> str:
@@ -120,28 +143,6 @@ def _between(before: Block, block: Block) -> str:
     return "\n\n" if block.gap else "\n"
 
 
-def _units(block: Block, source: str, width: int) -> list[Unit]:
-    if isinstance(block, Prose):
-        indent = block.indent if width > block.indent + 4 else 0
-        units = markdown_units(source, width - indent, definitions=block.definitions)
-    else:
-        lines = source.split("\n")
-        units = units_of_lines(lines, [_height(block, line, width) for line in lines])
-    return [unit.moved(block.gap) for unit in units]
-
-
-def _height(block: Block, line: str, width: int) -> int:
-    """Count the lines that one line of a text takes in a block of its kind."""
-    match block:
-        case Verbatim():
-            alone: Block = Verbatim(key=None, text=line, quiet=block.quiet)
-        case Notice():
-            alone = Notice(key=None, severity=block.severity, text=line)
-        case _:
-            return 1
-    return len(render_block(alone, width, _THEME))
-
-
 def selected_text(view: VirtualList[Block], selection: Selection) -> str:
     """Return what was written in the selected lines, in one piece however the screen broke it."""
     total = view.heights.total
@@ -153,12 +154,12 @@ def selected_text(view: VirtualList[Block], selection: Selection) -> str:
         block = view.entries[index]
         if isinstance(block, Fold) and block.open:
             continue
-        begin = (line, first.x) if index == start and first is not None else None
+        begin = (line, first.x) if index == start and first is not None else (0, 0)
         end = (end_line, last.x) if index == stop and last is not None else None
         text = text_of_block(block)
-        if begin is not None or end is not None or isinstance(block, Fold):
-            rows = [strip.text for strip in view.rendered(index).strips]
-            text = part_of_block(block, rows, view.entry_width, begin, end)
+        if any(begin) or end is not None or isinstance(block, Fold):
+            rows = [strip.text.rstrip() for strip in view.rendered(index).strips]
+            text = part_of_block(block, rows, begin, end or (len(rows), 0))
         if text:
             found.append((block, text))
     return join_blocks(found)

@@ -35,7 +35,6 @@ from ua_tui.tui.render.layout import (
 from ua_tui.tui.render.markdown.file_names import FindFile, file_style, no_file, with_files
 from ua_tui.tui.render.markdown.highlight import CodeTheme, highlight
 from ua_tui.tui.render.markdown.parser import parse_markdown
-from ua_tui.tui.render.markdown.source_map import Unit
 
 MAX_ROWS = 200
 GAP = 2
@@ -197,18 +196,11 @@ def render_with_headings(
     source: str, width: int, theme: MarkdownTheme, *, definitions: str = "", find_file: FindFile = no_file
 ) -> tuple[list[Line], list[RenderedHeading]]:
     """Render Markdown as `render_markdown` does, and return its headings, too."""
-    renderer = _Renderer(theme, find_file=find_file)
+    renderer = _Renderer(theme, find_file)
     lines = renderer.blocks(parse_markdown(source, definitions), max(1, width))
     while lines and not lines[-1]:
         lines.pop()
     return lines, renderer.headings
-
-
-def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Unit]:
-    """Return which lines of `source` correspond to the lines that `render_markdown` returns for it."""
-    renderer = _Renderer(MarkdownTheme(), units=[])
-    renderer.blocks(parse_markdown(source, definitions), max(1, width))
-    return renderer.units or []
 
 
 def warm_up() -> None:
@@ -232,12 +224,9 @@ def _prefixed(lines: list[Line], first: Line, rest: Line) -> list[Line]:
 
 
 class _Renderer:
-    def __init__(
-        self, theme: MarkdownTheme, units: list[Unit] | None = None, find_file: FindFile = no_file
-    ) -> None:
+    def __init__(self, theme: MarkdownTheme, find_file: FindFile) -> None:
         self._theme = theme
         self._find_file = find_file
-        self.units = units
         self.headings: list[RenderedHeading] = []
 
     def blocks(
@@ -247,34 +236,16 @@ class _Renderer:
         lines: list[Line] = []
         tight_before = True
         for token, inner in _parts(tokens):
-            mark = len(self.units or ())
             block = self._block(token, inner, width, base, depth)
             if block:
                 if lines and not tight_before:
                     lines.append([])
-                self._note(mark, token, inner, base, len(lines), len(block))
                 if token.type == "heading_open" and not token.level:
                     text = " ".join(plain(line).strip() for line in block)
                     self.headings.append(RenderedHeading(len(lines), int(token.tag[1:]), text))
                 lines.extend(block)
                 tight_before = token.hidden
         return lines
-
-    def _note(
-        self, mark: int, token: Token, inner: Sequence[Token], base: Style, first: int, height: int
-    ) -> None:
-        """Record the source lines of a block that begins at line `first`; its parts are recorded already."""
-        if self.units is None:
-            return
-        if mark == len(self.units) and token.map is not None:
-            pieces = self._inline(inner, base)
-            text = "\n".join(plain(line) for line in wrap(pieces, sum(len(text) for text, _ in pieces) * 4))
-            self.units.append(Unit(0, height, (token.map[0], token.map[1]), text))
-        self._move_units(mark, first)
-
-    def _move_units(self, mark: int, lines: int) -> None:
-        if self.units is not None:
-            self.units[mark:] = [unit.moved(lines) for unit in self.units[mark:]]
 
     def _block(self, token: Token, inner: Sequence[Token], width: int, base: Style, depth: int) -> list[Line]:
         theme = self._theme
@@ -292,7 +263,7 @@ class _Renderer:
                 return _prefixed(lines, bar, bar)
             case "fence" | "code_block":
                 info = token.info.split()
-                return self._code(token, info[0] if info else "", width)
+                return self._code(token.content, info[0] if info else "", width)
             case "hr":
                 return [[Segment("─" * width, base + theme.rule)]]
             case "table_open":
@@ -318,50 +289,23 @@ class _Renderer:
                 mark = ""
             blank = [Segment(" " * width_of(mark))] if mark else []
             head = [Segment(mark, base + self._theme.bullet)] if mark else []
-            mark_units = len(self.units or ())
             content = self.blocks(item, width - width_of(mark), base, depth + 1)
             if loose and lines:
                 lines.append([])
-            self._move_units(mark_units, len(lines))
             lines.extend(_prefixed(content, head, blank))
         return lines
 
-    def _code(self, token: Token, language: str, width: int) -> list[Line]:
+    def _code(self, content: str, language: str, width: int) -> list[Line]:
         theme = self._theme.block
         inside = max(1, width - 2) if width > 3 else width
         margin = " " * ((width - inside) // 2)
         lines: list[Line] = []
-        text = clean(token.content).rstrip("\n").expandtabs(4)
-        self._note_code(token, text, inside)
+        text = clean(content).rstrip("\n").expandtabs(4)
         code = highlight(text, clean(language), theme)
         for line in chop([each for piece in code for each in self._with_files(*piece)], inside):
             fill = " " * (inside - line_width(line))
             lines.append(merge([Segment(margin, theme.text), *line, Segment(fill + margin, theme.text)]))
         return lines
-
-    def _note_code(self, token: Token, text: str, width: int) -> None:
-        if self.units is None or token.map is None:
-            return
-        fence = (token.map[0], token.map[1]) if token.type == "fence" else None
-        source = token.map[0] + (fence is not None)
-        first = 0
-        for number, line in enumerate(text.split("\n"), source):
-            height = len(chop([(line, PLAIN)], width))
-            self.units.append(Unit(first, first + height, (number, number + 1), line, fence))
-            first += height
-
-    def _note_rows(self, inner: Sequence[Token], lines: Sequence[Line]) -> None:
-        places = [token.map for token in inner if token.type == "tr_open" and token.map is not None]
-        if self.units is None or not places:
-            return
-        texts = [plain(line).strip() for line in lines]
-        if len(lines) == len(places) + 1:
-            # Every row has one line, and the header is followed by its rule, as in the source.
-            self.units.append(Unit(0, 2, (places[0][0], places[0][0] + 2), texts[0] + texts[1]))
-            for number, place in enumerate(places[1:], 2):
-                self.units.append(Unit(number, number + 1, (place[0], place[1]), texts[number]))
-        else:
-            self.units.append(Unit(0, len(lines), (places[0][0], places[-1][1]), "\n".join(texts)))
 
     def _table(self, inner: Sequence[Token], width: int, base: Style) -> list[Line]:
         theme = self._theme
@@ -379,9 +323,7 @@ class _Renderer:
                     aligns.append("right" if "right" in align else "center" if "center" in align else "left")
         if not rows:
             return []
-        lines = table_lines(rows[0], rows[1:], aligns, width, base + theme.rule, base + theme.muted)
-        self._note_rows(inner, lines)
-        return lines
+        return table_lines(rows[0], rows[1:], aligns, width, base + theme.rule, base + theme.muted)
 
     def _inline(self, tokens: Sequence[Token], base: Style) -> list[Piece]:
         pieces: list[Piece] = []
