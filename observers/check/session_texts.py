@@ -90,7 +90,11 @@ def of_document(
 
 def with_title(title: str, text: str) -> str:
     """A text below its title, unless it begins with it: figures of a title were read, too."""
-    return text if not title or title in text[:_TITLE_IS_NEAR] else f"{title}\n\n{text}".strip()
+    return (
+        text
+        if not title or title.removesuffix("…") in text[:_TITLE_IS_NEAR]
+        else f"{title}\n\n{text}".strip()
+    )
 
 
 def media_type_of(path: str) -> str:
@@ -260,7 +264,7 @@ class SessionTexts:
 
     def _rows(self) -> Iterator[Source]:
         """Give the rows of searches, each once, and the providers' own answers."""
-        rows: list[tuple[KnowledgeDocument, tuple[str, ...]]] = []
+        known: set[tuple[str, str]] = set()
         for file, content in self._read(ARTICLE_FOLDER, "search_results", "*.json"):
             # The addresses that the agent itself searched for were not found by it.
             call = self.journal.calls.get(file.tool_use_id or "")
@@ -268,20 +272,14 @@ class SessionTexts:
             asked = {address_key(match[0]) for match in addresses_in(given)}
             named = tuple(url for url in _named(content.text) if address_key(url) not in asked)
             for row in search_documents(file, content.text, self.redactor):
-                rows.append((row, named))
-                named = ()
-        # Of a row without a title another one of the same page may have it.
-        titles = {row.url: row.title for row, _ in rows if row.url and not _is_beginning(row)}
-        known: set[tuple[str, str]] = set()
-        for row, named in rows:
-            title = heading = titles.get(row.url, "") if _is_beginning(row) else row.title
-            if row.part == ANSWER_PART:
                 # What was searched for is the agent's own text.
-                title, heading = "Answer to a search", ""
-            found = of_document("search_row", row, title, heading, links=named, was_read=False)
-            if (row.url, found.text) not in known:
-                known.add((row.url, found.text))
-                yield found
+                is_answer = row.part == ANSWER_PART
+                title, heading = ("Answer to a search", "") if is_answer else (row.title, row.title)
+                found = of_document("search_row", row, title, heading, links=named, was_read=False)
+                named = ()
+                if (row.url, found.text) not in known:
+                    known.add((row.url, found.text))
+                    yield found
 
     def _read(self, folder: str, kind: str, pattern: str) -> Iterator[tuple[SavedFile, Content]]:
         """Give the files of a folder with their contents, one by one."""
@@ -364,13 +362,6 @@ class SessionTexts:
         content = self._content(self._stored(result))
         blocks = from_json(content.text) if content is not None and not content.is_cut else None
         return [str(each) for path, each in leaves(blocks) if path[-1:] == ("text",)] or shown
-
-
-def _is_beginning(row: KnowledgeDocument) -> bool:
-    """Whether a row has no title, or only the beginning of its text as one."""
-    return row.text.startswith(row.title.removesuffix("…")) and (
-        row.title[-1:] in ("", "…") or row.title == row.text
-    )
 
 
 def _named(data: str) -> tuple[str, ...]:

@@ -6,8 +6,6 @@ import argparse
 import asyncio
 import os
 
-from msgspec.structs import asdict
-
 from ua_tui.core.doctor.checks import run_checks, run_team_checks
 from ua_tui.core.doctor.findings import Check, can_start
 from ua_tui.core.postgres.address import Address
@@ -35,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         checks = asyncio.run(work)
     could, fine = can_start(checks), all(check.status != "failed" for check in checks)
     if args.json:
-        print_json({"could_work" if address else "could_start": could, "checks": [*map(asdict, checks)]})
+        print_json({"could_work" if address else "could_start": could, "checks": checks})
     else:
         for line in _lines(checks):
             print_line(line)

@@ -58,10 +58,12 @@ def print_list(
 
 
 def print_json(value: object) -> None:
-    """Write a value as indented JSON; what JSON does not know, such as a date, is written as its text."""
+    """Write a value or a record as indented JSON; what JSON does not know, such as a path, is written as its text."""
     import json
 
-    print_line(json.dumps(value, indent=2, default=str))
+    import msgspec
+
+    print_line(json.dumps(msgspec.to_builtins(value, enc_hook=str), indent=2))
 
 
 def local_time(moment: datetime) -> str:

@@ -79,8 +79,7 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
         settings = replace(settings, demo_pace=0.0)
     at_terminal = sys.stdin.isatty()
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
-    later = asyncio.get_running_loop().call_later
-    narrator = Narrator(output.write, later, read_aloud=sys.stdout.isatty())
+    narrator = Narrator(output.write, read_aloud=sys.stdout.isatty())
     session = await compose_session(settings, interactive=True, subscribers=(narrator,), resume=resume)
     with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
         code = await _Plain(session, output, narrator, key, at_terminal=at_terminal).run(first_query)
@@ -135,7 +134,6 @@ class _Plain:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._narrator.flush()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
                 loop.remove_signal_handler(number)
         self._output.write(self._totals)
@@ -187,7 +185,6 @@ class _Plain:
             self._works = False
             # What stopped this query is no half of what quits.
             self._presses = 0
-            self._narrator.flush()
         self._output.ring()
 
     async def _wait_until(self, condition: Callable[[], bool]) -> None:
@@ -220,7 +217,6 @@ class _Plain:
     # -- questions --------------------------------------------------------------------------------
 
     async def _put_question(self, event: Asked) -> None:
-        self._narrator.flush()
         if isinstance(event, ElicitationAsked):
             await self._answer_server(event)
             return

@@ -263,17 +263,6 @@ def test_rows_panels_answers_and_their_addresses_are_seen(session: ReadSession) 
     assert texts(found, "result") == []
 
 
-def test_a_row_without_a_title_has_that_of_another_row_of_its_page(session: ReadSession) -> None:
-    said = "They smile at nine people in a row. " * 20
-    session.search(
-        {"position": 1, "title": None, "url": PAGE, "snippet": said},
-        {"position": 2, "title": None, "url": f"{PAGE}/2", "snippet": said},
-    )
-    session.search({"position": 1, "title": "Otters", "url": PAGE, "snippet": "They smile."})
-    titles = [(each.url, each.title) for each in of(sources(session), "search_row") if each.url]
-    assert titles == [(PAGE, "Otters"), (f"{PAGE}/2", ""), (PAGE, "Otters")]
-
-
 def test_the_addresses_of_deleted_searches_are_seen(session: ReadSession) -> None:
     session.search({"position": 1, "title": "Otters", "url": PAGE, "snippet": "They smile."}).unlink()
     (session.folder / "search_results/urls.txt").write_text(f"{PAGE}\n")

@@ -109,11 +109,9 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
     if toolkit.status == "ACTIVE":
         return _done(reporter, toolkit, f"{name} is already connected.")
     link = await apart(lambda: accounts.link(slug))
-    url = clean_line(link.url, 2_000)
     reporter.link(
         f"Open this link and sign in to connect {name}",
-        url,
-        *_code(url),
+        clean_line(link.url, 2_000),
         "Waiting for the account. Ctrl+C stops waiting.",
         name=toolkit.name,
         account=link.account,
@@ -156,20 +154,6 @@ def _done(reporter: StepReporter, toolkit: Toolkit, words: str) -> int:
     if not toolkit.offered:
         words += "\nSessions do not use it yet: change composio_toolkits or composio_disabled_toolkits."
     return reporter.done("connected", words, name=toolkit.name)
-
-
-def _code(url: str) -> list[str]:
-    """The address as a QR code, if the terminal has room for it."""
-    from shutil import get_terminal_size
-
-    # The list of accounts does without Textual.
-    from ua_tui.tui.screens.requests.qr import qr_rows
-
-    rows, room = qr_rows(url), get_terminal_size()
-    if not (sys.stdout.isatty() and rows and len(rows[0]) <= room.columns and len(rows) + 8 <= room.lines):
-        return []
-    # Cameras want dark on light, whatever the terminal's colours are.
-    return ["".join(f"  \x1b[30;107m{row}\x1b[0m\n" for row in rows)]
 
 
 def _list(toolkits: Sequence[Toolkit], *, as_json: bool) -> int:

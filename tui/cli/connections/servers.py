@@ -103,7 +103,7 @@ def _list(
     rows = [_row(each, folder, trust) for each in found]
     problems = [row.problem for row in rows if row.problem]
     cells = ((r.name, r.standing, r.transport, clean_line(r.target, 60), r.source) for r in rows)
-    print_list(map(msgspec.structs.asdict, rows), _HEADER, cells, as_json=as_json, empty=_NONE)
+    print_list(rows, _HEADER, cells, as_json=as_json, empty=_NONE)
     for problem in () if as_json else problems:
         complain(problem)
     return 1 if problems else 0

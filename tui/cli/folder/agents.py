@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from msgspec.structs import asdict
-
 from ua_tui.core.agent.definitions.roster import (
     RosterEntry,
     expected_servers,
@@ -31,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:
-        print_json({"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)})
+        print_json({"entries": listed, "problems": roster.not_chosen})
     else:
         _list(listed)
     problems = [*(problem for each in listed for problem in problems_of(each)), *roster.not_chosen]

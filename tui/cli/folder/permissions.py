@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from msgspec.structs import asdict
-
 from ua_tui.core.agent.permissions.rule_set import NO_RULES, RuleStore, StoredRule, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.history.lookup import LATEST, find_session
@@ -70,7 +68,7 @@ def _fields(number: int | None, rule: Rule, folder: str, store: RuleStore) -> di
         "rule": clean_line(rule.text, 10_000),
         "server": rule.server,
         "origin": rule.origin,
-        "last_used": used.isoformat() if used is not None else None,
+        "last_used": used,
     }
 
 
@@ -96,8 +94,7 @@ def _log(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.names[0] if args.names else LATEST)
     found = read_decisions(folder)
-    fields = ({**asdict(each), "at": each.at.isoformat()} for each in found)
     rows = ((local_time(e.at), e.decision, e.tools, e.by, clean_line(e.rule or e.reason, 120)) for e in found)
     empty = f"no permission was needed in {folder.name}"
-    print_list(fields, _LOG_HEADER, rows, as_json=args.json, empty=empty)
+    print_list(found, _LOG_HEADER, rows, as_json=args.json, empty=empty)
     return 0

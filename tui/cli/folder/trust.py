@@ -175,7 +175,7 @@ def _show(question: FolderQuestion, *, as_json: bool) -> int:
         content = {
             "folder": str(question.folder),
             "state": question.state,
-            "changes": [asdict(each) for each in question.changes],
+            "changes": question.changes,
             "problems": question.problems,
             "difference": question.difference,
         }

@@ -26,7 +26,7 @@ from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.core.text import clean_line, escape_unsafe
+from ua_tui.core.text import clean_line
 from ua_tui.observers.check.session import check_against, check_in_session
 from ua_tui.observers.knowledge.contents import is_binary
 from ua_tui.tui.cli.arguments import WrongUsage, read_given_file, redactor_of, settings_of
@@ -35,6 +35,7 @@ from ua_tui.tui.cli.output import (
     complain,
     has_screen,
     page_width,
+    print_json,
     print_line,
     quiet_libraries,
     table_lines,
@@ -176,7 +177,7 @@ def run(args: argparse.Namespace) -> int:
                 print_line(line)
         found.append(report)
     if args.json and (found or len(args.reports) > 1):
-        print_line(escape_unsafe(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+        print_json(found)
     return code or (0 if found else EXIT_USAGE)
 
 

@@ -17,9 +17,9 @@ from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.team.fleet.local import BATCHES
-from ua_tui.core.text import clean_line, escape_unsafe
+from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of, team_address
-from ua_tui.tui.cli.output import page_width, print_line
+from ua_tui.tui.cli.output import page_width, print_json, print_line
 from ua_tui.tui.comparison.body import comparison_lines
 from ua_tui.tui.comparison.sessions import Comparison, compare_sessions
 
@@ -60,7 +60,7 @@ def print_comparison(
     """
     compared, difference = compare_sessions(a, b, redactor_of(settings), place_of(settings), report=report)
     if as_json:
-        print_line(escape_unsafe(msgspec.json.format(msgspec.json.encode(compared), indent=2).decode()))
+        print_json(compared)
         return compared
     for line in comparison_lines(compared, difference, page_width(_WIDEST) or _WIDTH):
         print_line(line)

@@ -55,9 +55,7 @@ def _fields(summary: Summary) -> dict[str, Any]:
         "state": summary.state,
         "title": summary.title,
         "query": summary.query,
-        "started": None
-        if summary.started is None
-        else datetime.fromtimestamp(summary.started, UTC).isoformat(),
+        "started": None if summary.started is None else datetime.fromtimestamp(summary.started, UTC),
         "seconds": summary.seconds,
         "cost_usd": summary.known_cost,
         "cost_is_estimated": summary.is_estimated,
