@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
 # C1 controls, invisible and direction-changing characters, fillers, tags, lone surrogates, and the characters that
 # terminals use for parts of pictures.
@@ -119,6 +120,13 @@ def without_surrogates(text: str) -> str:
     if is_encodable(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def encodable(value: Any) -> Any:
+    """Copy a JSON-like value with such texts only."""
+    import json
+
+    return json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
 
 
 def middle_truncate(text: str, limit: int) -> str:

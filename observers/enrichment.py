@@ -79,7 +79,7 @@ def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger)
         for url in (workspace.redactor.redact(page.url), page.url):
             by_url[normal_form(url)] = page
     changed = 0
-    with ledger.editing():
+    with ledger.turn():
         for path in ledger.paths(_SEARCHES):
             known = ledger.rows_of.get(path)
             if known is None or not known.isdisjoint(by_url):
@@ -97,7 +97,7 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
     Raises:
         WorkspaceError: the corpus cannot be read or written.
     """
-    with ledger.editing():
+    with ledger.turn():
         for _ in range(_TRIES):
             before = _bytes_of_corpus(workspace)
             corpus = _decoded(before or b"")

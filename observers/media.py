@@ -196,7 +196,7 @@ def _copy(
     stem = safe_name(workspace.redactor.redact(source.stem), 80)
     suffix = source.suffix.lower() if len(source.suffix) <= 8 else ""
     digest: str | None = None
-    with context.ledger.editing():
+    with context.ledger.turn():
         for name in numbered(f"{FOLDER}/{stem}{suffix}"):
             if workspace.exists(name):
                 if workspace.root.size(name) == size:

@@ -222,7 +222,7 @@ def _save(
         return write_json(context.workspace, path, artifact, exact)
 
     stem = scope.tool if _WORD.search(scope.tool.lower()) else "search"
-    with context.ledger.saving():
+    with context.ledger.turn():
         try:
             saved, path = save_once(
                 result,

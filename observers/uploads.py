@@ -26,14 +26,10 @@ from ua_tui.observers.base import (
 from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.output.saving import save_once
 from ua_tui.observers.search.keys import listed
-from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, is_sandbox, runs_of
+from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, runs_of
 
 FOLDER = "uploads"
 _TOOLKIT = "workbench_upload"
-_CODE = ("code_to_execute", "code", "command", "commands", "script")
-# The sandbox's own function, by which it hands a file to tools.
-_UPLOAD_CALL = re.compile(r"\bupload_local_file\s*\(\s*(?:[rRbB]{0,2}[\"']([^\"'\n]{1,1000})[\"'])?")
-_KEY = re.compile(r"[\"']s3_?key[\"']\s*:\s*[\"']([^\"'\n]{1,1000})[\"']", re.IGNORECASE)
 _PATHS = listed("upload_paths")
 _OFTEN_PATHS = ("file", "source")
 _LIKE_A_PATH = re.compile(r"/|\.\w{1,8}$")
@@ -41,7 +37,6 @@ _TARGETS = listed("upload_targets")
 _ABOUT_UPLOADS = frozenset(listed("about_uploads"))
 _MOST_FILES = 100
 _MOST_NODES = 1_000
-_LONGEST_OUTPUT = 1 << 20
 _LONGEST = 1_000
 
 
@@ -51,16 +46,15 @@ class Uploads:
     name = "uploads"
 
     def wants(self, call: ToolCall) -> bool:
-        """Calls whose arguments hand over a file, or whose code uploads one in the sandbox."""
+        """Calls whose arguments hand over a file."""
         return any(_hands_over(name, arguments) for name, arguments in runs_of(call))
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save one record for each tool that uploaded something."""
         if result.observation.has_error:
             return Outcome(note="the call failed, and nothing is known to have been uploaded")
-        texts = texts_of(result, context.workspace)
-        values = decode_texts(texts).values
-        value = next((each for each in values if isinstance(each, dict)), {"output": "\n".join(texts)})
+        values = decode_texts(texts_of(result, context.workspace)).values
+        value = next((each for each in values if isinstance(each, dict)), None)
         outcomes = []
         for index, (name, arguments) in enumerate(runs_of(result.call)):
             if _hands_over(name, arguments):
@@ -71,8 +65,6 @@ class Uploads:
 
 
 def _hands_over(name: str, arguments: JsonMapping) -> bool:
-    if is_sandbox(name):
-        return _UPLOAD_CALL.search(input_text(arguments, *_CODE) or "") is not None
     if next(_stored_files(arguments), None) is not None:
         return True
     words = words_of(name)
@@ -88,9 +80,7 @@ def _record(
     answer: JsonMapping,
 ) -> Outcome:
     files = list(_files(name, arguments, answer, context))[:_MOST_FILES]
-    # What a run has printed a key of was uploaded, whatever failed after it.
-    is_done = is_sandbox(name) and bool(files)
-    if (answer.get("successful") is False or answer.get("error")) and not is_done:
+    if answer.get("successful") is False or answer.get("error"):
         return Outcome(note="the tool reports a failure, and nothing is known to have been uploaded")
     if not files:
         return Outcome(note="no uploaded file is named")
@@ -127,15 +117,6 @@ def _files(
                 yield _file(path=path, size=size, sha256=_text(answer.get("sha256")), destination=target)
             case _:
                 return
-    elif is_sandbox(name):
-        code = input_text(arguments, *_CODE) or ""
-        found = _KEY.findall(str(answer)[:_LONGEST_OUTPUT].replace('\\"', '"').replace("\\'", "'"))
-        keys, paths = list(dict.fromkeys(found)), _UPLOAD_CALL.findall(code)
-        # The run printed the keys; the code names the paths of the uploads if it has as many.
-        for key, path in zip(keys, paths if len(paths) == len(keys) else [""] * len(keys), strict=True):
-            yield _file(
-                name=PurePosixPath(path or key).name, path=path or None, key=key, destination="composio"
-            )
     elif stored := list(_stored_files(arguments)):
         for each in stored:
             yield _file(

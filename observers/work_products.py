@@ -68,7 +68,7 @@ class WorkProducts:
         if not is_document(path, data[:HEAD_SIZE]):
             return Outcome(note="not a document, picture or table, so not copied")
         digest = hashlib.sha256(data).hexdigest()
-        with context.ledger.editing():
+        with context.ledger.turn():
             copies = _earlier_copies(workspace, path)
             for name, found in copies.items():
                 if found == digest:

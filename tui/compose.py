@@ -110,7 +110,6 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
     subscribers: Sequence[Callable[[Event], None]] = (),
     resume: Resume | None = None,
     modifiers: Sequence[Modifier] = (),
-    asks_about_servers: bool = False,
     output_schema: Mapping[str, Any] | None = None,
     ledger: ActionLedger | None = None,
     team: SessionId | None = None,
@@ -123,8 +122,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
 
     `on_line` is called with every line of the journal. `subscribers` receive every event from the first one on. With
     `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
-    they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
-    that is not trusted; the screen asks about the folder instead. `output_schema` is the JSON Schema of every answer.
+    they apply in the mode `native` only. `output_schema` is the JSON Schema of every answer.
     `ledger` records the calls that act outside, so that no later attempt at the session repeats them.
     `system_prompt` replaces the shipped one. `connectors` are further connections.
     Only the rules `files_elsewhere` allow files outside of the session's folder, if queries are of other people.
@@ -191,9 +189,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         logins = LoginHeaders(private.path, redactor.add)
         stack.push_async_callback(logins.close)
         await logins.start()
-        user_servers = await asyncio.to_thread(
-            _user_servers, settings, bus, redactor, asks_about_servers, logins
-        )
+        user_servers = await asyncio.to_thread(_user_servers, settings, redactor, logins)
         shared = SharedSecrets(private.path / "secrets.socket", redactor)
         stack.callback(shared.close)
         progress = ProgressReceiver(
@@ -521,9 +517,7 @@ def _connectors(
     return {TOOLKIT: toolkit, COMPOSIO: composio, **more}
 
 
-def _user_servers(
-    settings: Settings, bus: Bus, redactor: Redactor, interactive: bool, logins: LoginHeaders
-) -> UserConnections:
+def _user_servers(settings: Settings, redactor: Redactor, logins: LoginHeaders) -> UserConnections:
     """The user's own MCP servers; those of the settings have precedence over those of the folder's `.mcp.json`."""
     folder = Path.cwd()
     # The demo uses only its own servers.
@@ -538,8 +532,6 @@ def _user_servers(
         folder,
         ServerTrust(),
         environ=os.environ,
-        publish=bus.publish,
-        interactive=interactive,
         logins=logins,
         all_trusted=settings.folder.once and settings.folder.state == "trusted",
     )

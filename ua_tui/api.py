@@ -110,7 +110,6 @@ async def open_session(
         subscribers=(note_failure, *([on_event] if on_event else [])),
         resume=resumed,
         modifiers=modifiers,
-        asks_about_servers=interactive,
         output_schema=None if output_schema is None else checked_schema(dict(output_schema), "output_schema"),
         system_prompt=system_prompt,
         connectors=connectors,

@@ -125,8 +125,7 @@ class AgentAssembly:
     """Makes agent loops for one session, all with the same conversation, permissions and servers.
 
     `agent_keeps_limit` says whether the agent stops by itself at the spending limit.
-    `left` returns what the session may still cost, in US dollars; None without a limit. Connections that are
-    `requested` are opened as soon as an agent is connected.
+    `left` returns what the session may still cost, in US dollars; None without a limit.
     """
 
     def __init__(
@@ -154,7 +153,6 @@ class AgentAssembly:
         self._own_servers = OwnServers(
             parts.user_servers,
             self._states.is_read_only,
-            self._states.is_closed,
             asks=parts.ledger is None,
         )
         self.servers = Servers(
@@ -199,7 +197,6 @@ class AgentAssembly:
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
-        self.requested: set[str] = set()
         self._renewed_at: dict[str, float] = {}
         self.models = Models(settings, publish, self.refuse_unpriced)
         self.commands: frozenset[str] = frozenset()
@@ -229,12 +226,6 @@ class AgentAssembly:
             if self.taint.is_set:
                 self.taint.on_start(self.taint.describe())
             await self._open_connections()
-        while self.requested:
-            name = self.requested.pop()
-            try:
-                await self.reopen(name)
-            except UniversalAgentError as error:
-                self._leave_out(name, error)
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             if parts.skills:

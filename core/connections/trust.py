@@ -1,16 +1,16 @@
 """Trust in the servers of a folder: each is shown to the user, with its command, before it is ever started.
 
 Trust belongs to a folder and one configuration, known by its fingerprint: the user is asked again about any change.
-`ServerTrust` stores the decisions, and `UserConnections` asks for them in a session and opens what is trusted.
+`ServerTrust` stores the decisions, and `UserConnections` opens what is trusted in a session.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -18,8 +18,6 @@ from msgspec.structs import replace
 from ua_tui.core.connections.base import Connection, Connector, Expiry
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
-from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
-from ua_tui.core.text import clean
 from ua_tui.core.trust import Acts, Answer, TrustDecision, TrustStore
 
 if TYPE_CHECKING:
@@ -76,15 +74,13 @@ class ServerTrust:
 
 
 class UserConnections(msgspec.Struct, eq=False):
-    """Opens the user's servers by name, and asks about those that a folder names.
+    """Opens the user's servers by name.
 
     Args:
         found: the servers of all files, in order of precedence.
         folder: the folder whose files they are; trust belongs to it.
         trust: the decisions so far.
         environ: fills in variables.
-        publish: called with the events of questions and answers.
-        interactive: whether there is a person to ask.
         logins: gives the headers for servers that a person logs in to.
         all_trusted: whether servers without a decision are trusted, because the folder is, for this run.
     """
@@ -93,14 +89,10 @@ class UserConnections(msgspec.Struct, eq=False):
     folder: Path
     trust: ServerTrust
     environ: Mapping[str, str]
-    publish: Callable[[Event], object]
-    interactive: bool
     logins: LoginHeaders | None = None
     all_trusted: bool = False
     _by_name: dict[str, UserServer | UnusableServer] = {}
     _acts: dict[str, Acts | None] = {}
-    _waiting: dict[str, UserServer] = {}
-    _begun: bool = False
 
     def __post_init__(self) -> None:
         self._by_name = {each.name: each for each in reversed(self.found)}
@@ -115,28 +107,6 @@ class UserConnections(msgspec.Struct, eq=False):
         """The decision about each server that the folder names, `undecided` if there is none."""
         servers = (each for each in self._by_name.values() if isinstance(each, UserServer) and each.in_folder)
         return {each.name: self._decision(each) or "undecided" for each in servers}
-
-    def ask(self) -> None:
-        """Ask about each server without a decision; from now on also about one that is opened again."""
-        self._begun = True
-        for server in reversed(self._by_name.values()):
-            if isinstance(server, UserServer) and self.interactive and self._decision(server) is None:
-                self._ask(server)
-
-    def answer(self, name: str, decision: Literal["trusted", "refused", "not_now"]) -> bool:
-        """Store the answer to a question; True when the server may be opened now.
-
-        Raises:
-            WorkspaceError: it cannot be stored; the question stays open.
-        """
-        server = self._waiting.get(name)
-        if server is None:
-            return False
-        if decision != "not_now":
-            self.trust.decide(server, self.folder, decision)
-        del self._waiting[name]
-        self.publish(ServerTrustAnswered(server=name, decision=decision))
-        return decision == "trusted"
 
     def acts(self, name: str) -> Acts | None:
         """Where the tools of a server act; None if it is one of the user's, and nobody has said."""
@@ -168,8 +138,6 @@ class UserConnections(msgspec.Struct, eq=False):
                 again = f"to be asked again, run `ua-tui servers forget {name}`"
                 return Connection(note=f"{server.shown_name} is not used because you refused it: {again}")
             case _:
-                if self._begun and self.interactive and name not in self._waiting:
-                    self._ask(server)
                 note = f"{server.shown_name} is not trusted yet: run `ua-tui servers trust {name}`"
                 return Connection(note=note, status="untrusted")
 
@@ -187,18 +155,6 @@ class UserConnections(msgspec.Struct, eq=False):
     def _decision(self, server: UserServer) -> Answer | None:
         decision = self.trust.decision(server, self.folder)
         return "trusted" if decision is None and self.all_trusted else decision
-
-    def _ask(self, server: UserServer) -> None:
-        self._waiting[server.name] = server
-        self.publish(
-            ServerTrustAsked(
-                server=server.name,
-                transport=server.transport,
-                target=clean(server.target),
-                given=[clean(each) for each in server.shown],
-                source=clean(server.source),
-            )
-        )
 
 
 async def _never_over() -> bool:

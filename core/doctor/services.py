@@ -6,18 +6,17 @@ import asyncio
 import re
 import socket
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
 from ua_tui.core.agent.mcp.client import ask_server
-from ua_tui.core.concurrency.threads import apart, in_loop
+from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections import toolkit
 from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS, Connection
 from ua_tui.core.connections.composio.sdk import service_name
@@ -43,17 +42,12 @@ from ua_tui.core.provider.probe import (
     missing_variables,
     shown_server,
 )
-from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Cloud, Settings
 from ua_tui.core.telemetry.environment import Exports
-from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog, answer_problem, export_advice
+from ua_tui.core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog, export_advice
 from ua_tui.core.text import clean_line
 
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace.export import SpanExporter
-
 _LOCAL = "spans.jsonl in the session's folder is always written"
-_MOST_BYTES = 64 << 10
 _REGION = re.compile(r"pylf_v\d+_(us|eu)_")
 
 
@@ -160,78 +154,65 @@ async def check_logfire(
         return failed(missing_extra("logfire", "exporting to Logfire"), _LOCAL)
     region = found[1] if (found := _REGION.match(token)) else "us"
     base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")
-    httpx = await asyncio.to_thread(import_module, "httpx")
-    data = bytearray()
-    try:
-        async with (
-            asyncio.timeout(within),
-            httpx.AsyncClient(timeout=within) as client,
-            client.stream("GET", base + "/v1/info", headers={"authorization": token}) as response,
-        ):
-            async for piece in response.aiter_bytes():
-                data += piece
-                if len(data) > _MOST_BYTES:
-                    break
-    except (TimeoutError, httpx.TimeoutException):
-        problem = export_advice("logfire", "timeout")
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, UnicodeError):
-        # The errors repeat the value that could not be sent.
-        problem = export_advice("logfire", "bad_value")
-    except (httpx.HTTPError, ValueError) as error:
-        # Redacted before it is cut: the redactor would not recognise half a secret.
-        reason = clean_line(Redactor({token}).redact(str(error)), 120) or type(error).__name__
-        problem = export_advice("logfire", "no_connection", reason)
-    else:
-        if response.status_code == 200:
-            project = clean_line(text_in(from_json(bytes(data)), "project_name"), 80)
-            if project:
-                return ok(f"traces go to the project {project}")
-        kind = response.headers.get("content-type", "")
-        status = response.status_code
-        problem = answer_problem("logfire", status, kind, bytes(data)) or export_advice(
-            "logfire", "other_service", str(status)
-        )
+    projects: list[str] = []
+
+    def ask(report: Callable[[Advice], object]) -> None:
+        # Slow to import.
+        from ua_tui.core.telemetry.export_session import ExportSession
+
+        monitor = ExportMonitor("logfire", report, quiet=True)
+        with suppress(OSError, ValueError), ExportSession(monitor) as session:
+            answer = session.get(
+                f"{base}/v1/info",
+                headers={"authorization": token.encode("ascii")},
+                timeout=within,
+                allow_redirects=False,
+            )
+            project = clean_line(text_in(from_json(answer.content), "project_name"), 80)
+            if answer.status_code == 200 and project:
+                projects.append(project)
+            monitor.on_failure("other_service", str(answer.status_code))
+
+    # A token that is no ASCII is not sent.
+    problem = await _export_problem("logfire", ask, within) or export_advice("logfire", "bad_value")
+    if projects:
+        return ok(f"traces go to the project {projects[0]}")
     return failed(problem._replace(problem=f"{shown_server(base)}: {problem.problem}"), _LOCAL)
 
 
 async def check_collector(exports: Exports, *, within: float) -> Finding:
     """Export no spans to the collector, in the way that the tracing of a session exports spans."""
     where = exports.describe_collector()
-    done = asyncio.Event()
-    wake = in_loop(done.set)
-    problems: list[Advice] = []
-    exporters: list[SpanExporter] = []
 
-    def on_problem(problem: Advice) -> None:
-        problems.append(problem)
-        wake()
-
-    def export() -> None:
+    def export(report: Callable[[Advice], object]) -> None:
         # Slow to import.
         from ua_tui.core.telemetry.exporters import collector_exporter
 
-        LibraryLog()
-        exporters.append(collector_exporter(ExportMonitor("collector", on_problem, quiet=True)))
-        exporters[0].export([])
-
-    sending = asyncio.ensure_future(apart(export))
-    sending.add_done_callback(lambda _done: done.set())
-    try:
-        async with asyncio.timeout(within):
-            await done.wait()
-    except TimeoutError:
-        problems = [export_advice("collector", "timeout")]
-    finally:
-        for exporter in exporters:
+        def on_problem(problem: Advice) -> None:
+            report(problem)
             # It would retry for ten seconds.
-            await asyncio.to_thread(exporter.shutdown)
-        if not sending.done():
-            sending.cancel()
-    if problems:
-        return failed(problems[0]._replace(problem=f"{where}: {problems[0].problem}"), _LOCAL)
-    if not sending.cancelled():
-        sending.result()
+            exporter.shutdown()
+
+        LibraryLog()
+        exporter = collector_exporter(ExportMonitor("collector", on_problem, quiet=True))
+        exporter.export([])
+
+    problem = await _export_problem("collector", export, within)
+    if problem is not None:
+        return failed(problem._replace(problem=f"{where}: {problem.problem}"), _LOCAL)
     return ok(f"{where} accepts spans")
+
+
+async def _export_problem(
+    destination: Destination, export: Callable[[Callable[[Advice], object]], None], within: float
+) -> Advice | None:
+    """Do what reports the problems of an export, in a thread; returns the first one."""
+    problems: list[Advice] = []
+    try:
+        await apart(lambda: export(problems.append), within)
+    except TimeoutError:
+        problems.append(export_advice(destination, "timeout"))
+    return problems[0] if problems else None
 
 
 def _with_setting(verdict: ModelVerdict) -> str:

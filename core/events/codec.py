@@ -13,6 +13,7 @@ from ua_tui.core.events import types
 from ua_tui.core.events.types import Event, UnknownEvent
 from ua_tui.core.json_values import JsonObject, object_in
 from ua_tui.core.observation import Observation
+from ua_tui.core.text import encodable
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
@@ -36,9 +37,18 @@ _DECODER = msgspec.json.Decoder(ANY_EVENT)
 
 def encode_event(event: Event) -> bytes:
     """Encode an event as one JSON object, without a line break."""
+    return _ENCODER.encode(_written(event))
+
+
+def encode_any_event(event: Event) -> bytes:
+    """Encode an event as far as it can be, if it is not plain JSON; it is not nested deeply."""
+    return _ENCODER.encode(encodable(msgspec.to_builtins(_written(event), enc_hook=str)))
+
+
+def _written(event: Event) -> Event:
     if isinstance(found := getattr(event, "observation", None), Observation):
-        event = msgspec.structs.replace(event, observation=found.without_output())
-    return _ENCODER.encode(event)
+        return msgspec.structs.replace(event, observation=found.without_output())
+    return event
 
 
 def to_json(value: Any, otherwise: str = "{}") -> str:

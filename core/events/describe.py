@@ -417,8 +417,6 @@ def _of_question(event: ev.Event) -> _Case | None:
             return _Case("accept_page" if event.url else "accept", {}, tuple(values))
         case ev.AuthFinished():
             return _Case(event.outcome)
-        case ev.ServerTrustAnswered():
-            return _Case(event.decision)
     return None
 
 

@@ -581,28 +581,6 @@ class AuthFinished(Event, frozen=True, kw_only=True):
     outcome: Literal["completed", "cancelled", "expired", "unattended"]
 
 
-class ServerTrustAsked(Event, frozen=True, kw_only=True):
-    """The files of the folder name an MCP server that the person has never trusted.
-
-    Only a session that `ua_tui.api` opens for a program asks; the screen asks about the folder instead.
-    `target` is the command that would be started or the address that would be opened; `given` are its variables or
-    headers, each as `NAME=value`; `source` is the file. Values that look like secrets are masked.
-    """
-
-    server: str
-    transport: Literal["stdio", "http", "sse"]
-    target: str
-    given: list[str] = []
-    source: str = ""
-
-
-class ServerTrustAnswered(Event, frozen=True, kw_only=True):
-    """The person decided about a server of the folder: permanently, or for this session with `not_now`."""
-
-    server: str
-    decision: Literal["trusted", "refused", "not_now"]
-
-
 class ApiRetry(Event, frozen=True, kw_only=True):
     """The model's service refused a call or was overloaded; the call is repeated."""
 

@@ -17,7 +17,7 @@ MarkKind = Literal["event", "query", "failure", "permission", "file", "cost"]
 MARK_KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
 _PARTS = (ev.TextDelta, ev.ThinkingDelta, ev.TokensSpent, ev.ToolCallProgress, ev.ObserverStarted)
 """Too small to step to."""
-_ASKS = (ev.PermissionAsked, ev.ElicitationAsked, ev.AuthRequired, ev.ServerTrustAsked)
+_ASKS = (ev.PermissionAsked, ev.ElicitationAsked, ev.AuthRequired)
 _EVERY, _MOST = 1_000, 24
 
 

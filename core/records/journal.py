@@ -8,23 +8,20 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ua_tui.core.concurrency.threads import Schedule
 from ua_tui.core.errors import JournalError
-from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.codec import encode_any_event, encode_event
 from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta
+from ua_tui.core.redaction.masking import masked_copy
 from ua_tui.core.redaction.redactor import Redactor, seal_json, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile
-from ua_tui.core.text import without_surrogates
 
 _log = logging.getLogger(__name__)
 
-_DEEPEST = 64
 _BACKLOG_BYTES = 16 << 20
 _RETRY_AFTER = 1.0
 
@@ -96,7 +93,7 @@ def journal_line(event: Event, redactor: Redactor) -> bytes:
         text = encode_event(event).decode()
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
         _log.warning("%s is not plain JSON and is written as far as it can be: %s", event.event_name, error)
-        text = encode_event(_storable(event, 0)).decode()
+        text = encode_any_event(masked_copy(event, redactor)).decode()
     return seal_json(text, redactor)
 
 
@@ -235,25 +232,3 @@ class Journal:
         )
         failure.__cause__ = error
         self._on_failure(failure)
-
-
-def _storable(value: Any, depth: int) -> Any:
-    """Copy a value so that it can be encoded: lone surrogates and values nested too deeply are replaced."""
-    match value:
-        case str():
-            return without_surrogates(value)
-        case None | bool() | int() | float() | datetime() | msgspec.UnsetType():
-            return value
-        case _ if depth >= _DEEPEST:
-            return f"[left out: nested deeper than {_DEEPEST} levels]"
-        case msgspec.Struct():
-            names = value.__struct_fields__
-            return msgspec.structs.replace(
-                value, **{name: _storable(getattr(value, name), depth + 1) for name in names}
-            )
-        case dict():
-            return {_storable(key, _DEEPEST): _storable(item, depth + 1) for key, item in value.items()}
-        case list() | tuple():
-            return type(value)(_storable(item, depth + 1) for item in value)
-        case _:
-            return without_surrogates(str(value))

@@ -32,17 +32,18 @@ def mask_event(event: Event, redactor: Redactor) -> Event:
     except (TypeError, ValueError, RecursionError):
         # It is not plain JSON, such as half a character: each of its texts is searched.
         pass
-    return _masked(event, redactor)
+    return masked_copy(event, redactor)
 
 
-def _masked(value: _Value, redactor: Redactor) -> _Value:
+def masked_copy(value: _Value, redactor: Redactor) -> _Value:
+    """Copy an event, or a value in one, without secrets; what is nested too deeply is replaced by a note."""
     match value:
-        case str() | dict():
+        case list() | tuple() if any(isinstance(each, msgspec.Struct) for each in value):
+            return type(value)(masked_copy(each, redactor) for each in value)
+        case str() | dict() | list() | tuple():
             return redactor.redact_value(value)  # type: ignore[no-any-return]
-        case list() | tuple():
-            return type(value)(_masked(each, redactor) for each in value)
         case msgspec.Struct():
-            fields = {name: _masked(getattr(value, name), redactor) for name in value.__struct_fields__}
+            fields = {name: masked_copy(getattr(value, name), redactor) for name in value.__struct_fields__}
             return msgspec.structs.replace(value, **fields)
         case _:
             return value

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from msgspec.structs import replace
 
@@ -221,7 +221,6 @@ class Session:
         self._budget.check()
         # What is written to the disk meanwhile delays nothing.
         await asyncio.gather(self._connect_or_fail(), *([self._seal()] if is_new else []))
-        servers.ask()
         self._runner.begin(self._spawn)
 
     async def attach(self, file: Path) -> str:
@@ -442,15 +441,6 @@ class Session:
         loop = self._agent.loop
         if loop is not None and loop.is_alive and "plan" in (before, mode):
             await loop.client.set_plan_mode(on=mode == "plan")
-
-    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        """Decide whether an MCP server of the folder is trusted; a trusted one is connected.
-
-        Raises:
-            WorkspaceError: the decision cannot be stored, and the server stays as it is.
-        """
-        if self._parts.user_servers.answer(server, decision) and self.servers.reconnect(server):
-            self._assembly.requested.add(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
         """Report how the pending authentication ended; when it is complete the agent continues."""

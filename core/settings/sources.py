@@ -112,9 +112,7 @@ def load_toml(content: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(
-            f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
-        ) from error
+        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
 
 
 def flat(table: Mapping[str, Any], settings: Sequence[str] = ()) -> Iterable[tuple[str, Any]]:
@@ -191,19 +189,6 @@ def _toml_line(content: str, name: str) -> int | None:
 def ended(sentence: str) -> str:
     """Add a full stop to a sentence, unless it ends with a question mark."""
     return sentence if sentence.endswith("?") else f"{sentence}."
-
-
-def _toml_advice(content: str, problem: str) -> str:
-    """The remedy for a text without quotes, the most frequent mistake."""
-    found = re.search(r"Invalid value \(at line (\d+), column (\d+)\)", problem)
-    if found is None:
-        return ""
-    line, at = content.split("\n")[int(found[1]) - 1], int(found[2]) - 1
-    before, text = line[:at], line[at:]
-    if re.match(r"[^\W\d]|[~/.\\]", text) is None:
-        return ""
-    # The text may be a secret, so it is not shown.
-    return f'; put text in quotes, as in {before.strip()} "..."'
 
 
 class KeyChoice(NamedTuple):

@@ -21,7 +21,7 @@ from ua_tui.core.storage.files import FolderEntry, Root, Written
 from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import numbered, refused, shown
 from ua_tui.core.storage.regular_file import hold_lock
-from ua_tui.core.text import escape_unsafe, holds_unsafe, without_surrogates
+from ua_tui.core.text import encodable, escape_unsafe, holds_unsafe, without_surrogates
 
 REPORT_INDEX = "index.jsonl"
 """The file among the saved reports that has a line for each: its source, its session, and when it was saved."""
@@ -438,7 +438,7 @@ def _encode_json(relative: str, value: Any, redactor: Redactor) -> bytes:
         try:
             encoded = _ENCODER.encode_lines([plain])
         except UnicodeEncodeError:
-            encoded = _ENCODER.encode_lines([_encodable(plain)])
+            encoded = _ENCODER.encode_lines([encodable(plain)])
         if len(encoded) <= LIMIT:
             encoded = msgspec.json.format(encoded, indent=2) + b"\n"
         return escape_unsafe(encoded.decode()).encode() if holds_unsafe(encoded) else encoded
@@ -479,7 +479,7 @@ def _piece_of_json(value: str) -> bytes:
     try:
         encoded = _ENCODER.encode(value)
     except UnicodeEncodeError:
-        encoded = _ENCODER.encode(_encodable(value))
+        encoded = _ENCODER.encode(without_surrogates(value))
     return escape_unsafe(encoded.decode()).encode() if holds_unsafe(encoded) else encoded
 
 
@@ -487,13 +487,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, PurePath):
         return str(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON form")
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return without_surrogates(value)
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_encodable(item) for item in value]
-    return value

@@ -45,8 +45,8 @@ class ExportSession(requests.Session):
     def _on_error(self, error: Exception) -> None:
         if isinstance(error, requests.Timeout):
             self._monitor.on_failure("timeout")
-        elif isinstance(error, requests.exceptions.InvalidHeader | UnicodeError):
-            # The error repeats the value that could not be sent.
+        elif isinstance(error, ValueError):
+            # So is that of an address or a header, and the error repeats the value that could not be sent.
             self._monitor.on_failure("bad_value")
         elif found := re.search(r"\[Errno -?\d+\] ([^'\")]+)", str(error)):
             self._monitor.on_failure("not_running", found[1])

@@ -6,7 +6,8 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ import msgspec
 
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope, OnRequest
 from ua_tui.core.toolkit.mcp_server import failure, text_result
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from ua_tui.core.storage.workspace import Workspace
     from ua_tui.core.toolkit.remote import RemoteFiles
     from ua_tui.core.web_reader import Blacklist
-
-_REPORTS = 20
 
 
 class ToolContext(msgspec.Struct, eq=False, dict=True):
@@ -62,12 +62,8 @@ class ToolContext(msgspec.Struct, eq=False, dict=True):
             await asyncio.to_thread(self.learn_secrets)
 
     def report_progress(self, done: int, total: int, unit: str) -> None:
-        """Report how many pieces of the call of this task are done; `unit` is the plural of their name.
-
-        Of many pieces each twentieth part is reported.
-        """
-        is_new = done * _REPORTS // total > (done - 1) * _REPORTS // total
-        if is_new and self.send_progress is not None and (call := CURRENT_CALL.get().tool_use_id):
+        """Report how many pieces of the call of this task are done; `unit` is the plural of their name."""
+        if self.send_progress is not None and (call := CURRENT_CALL.get().tool_use_id):
             self.send_progress(call, done, total, unit)
 
     async def fetcher(self) -> Fetcher:
@@ -178,7 +174,7 @@ class ToolCalls:
     def __init__(self, context: ToolContext, tools: Sequence[Tool]) -> None:
         self._context = context
         self._tools = {tool.name: tool for tool in tools}
-        self._requests: dict[int | str, asyncio.Task[None]] = {}
+        self._requests: dict[int | str, Future[None]] = {}
         self._loop = asyncio.new_event_loop()
         self._input_ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="calls", daemon=True)
@@ -188,11 +184,14 @@ class ToolCalls:
         self, message_id: int | str, name: str, given: JsonMapping, meta: JsonMapping, send: Send
     ) -> None:
         """Begin a call; its result is sent in the thread of the calls."""
-        self._loop.call_soon_threadsafe(self._begin, message_id, self._answer(name, given, meta, send))
+        request = asyncio.run_coroutine_threadsafe(self._answer(name, given, meta, send), self._loop)
+        self._requests[message_id] = request
+        request.add_done_callback(lambda _: self._requests.pop(message_id, None))
 
     def cancel(self, message_id: int | str) -> None:
         """Cancel a call that still runs."""
-        self._loop.call_soon_threadsafe(self._cancel, message_id)
+        if (request := self._requests.get(message_id)) is not None:
+            request.cancel()
 
     def close(self) -> None:
         """Begin what is not begun yet, cancel what has to wait for something, and close the context."""
@@ -205,20 +204,8 @@ class ToolCalls:
 
     async def _serve(self) -> None:
         await self._input_ended.wait()
-        requests = list(self._requests.values())
-        for request in requests:
-            request.cancel()
-        await asyncio.gather(*requests, return_exceptions=True)
+        await end_tasks(*asyncio.all_tasks() - {asyncio.current_task()})
         await self._context.aclose()
-
-    def _begin(self, message_id: int | str, answer: Coroutine[Any, Any, None]) -> None:
-        request = self._loop.create_task(answer)
-        self._requests[message_id] = request
-        request.add_done_callback(lambda _: self._requests.pop(message_id, None))
-
-    def _cancel(self, message_id: int | str) -> None:
-        if (request := self._requests.get(message_id)) is not None:
-            request.cancel()
 
     async def _answer(self, name: str, given: JsonMapping, meta: JsonMapping, send: Send) -> None:
         """Call a tool and send its result."""

@@ -14,7 +14,7 @@ from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.costs import without
 
-Asked = ev.PermissionAsked | ev.ElicitationAsked | ev.ServerTrustAsked
+Asked = ev.PermissionAsked | ev.ElicitationAsked
 _LONGEST = 120
 _WAITS_FOR_ACCOUNTS = "WAIT_FOR_CONNECTIONS"
 _WORDS = {
@@ -128,10 +128,6 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                 return replace(self, questions={**self.questions, key: event})
             case ev.PermissionAnswered(request_id=key) | ev.ElicitationAnswered(request_id=key):
                 return replace(self, questions=without(self.questions, key))
-            case ev.ServerTrustAsked(server=server):
-                return replace(self, questions={**self.questions, f"server {server}": event})
-            case ev.ServerTrustAnswered(server=server):
-                return replace(self, questions=without(self.questions, f"server {server}"))
             case ev.AuthRequired(toolkit=toolkit):
                 return replace(self, logins={**self.logins, toolkit: event})
             case ev.AuthFinished(toolkit=toolkit):
@@ -163,6 +159,4 @@ def describe_question(event: Asked, redact: Callable[[Any], Any] = lambda value:
             return f"asks to run {describe_call(event.tool_name, event.input, redact)}"
         case ev.ElicitationAsked():
             text = clean_line(f"{event.server} asks: {event.message}", 4 * _LONGEST)
-        case ev.ServerTrustAsked():
-            text = clean_line(f"asks about {event.server}", 4 * _LONGEST)
-    return clean_line(redact(text), _LONGEST)
+            return clean_line(redact(text), _LONGEST)

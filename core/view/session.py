@@ -474,7 +474,6 @@ _NOTED = frozenset(
         ev.PermissionAnswered,
         ev.ElicitationAnswered,
         ev.AuthFinished,
-        ev.ServerTrustAnswered,
         ev.ModelChosen,
         ev.PermissionModeChanged,
         ev.ApiRetry,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import MappingProxyType
 
 import msgspec
 
@@ -16,7 +15,6 @@ from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event, ToolCallStarted
 from ua_tui.core.observation import ToolResult
-from ua_tui.core.view.records import ObserverRuns
 from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.run import Run, perform, planned_run
@@ -40,7 +38,7 @@ class ObserverRunner:
     Belongs to the event loop that calls `start`; `publish` is called on it.
 
     A run is published when it starts and when it ends; one made out of curiosity (`Interest.CURIOUS`) only when
-    it ends, with both events, and not at all when it came to nothing: then only `metrics` count it.
+    it ends, with both events, and not at all when it came to nothing.
 
     An observer with the attribute `is_last` reads what others have saved: its runs start when all runs for earlier
     results are done, and those of the other observers for the same result.
@@ -79,16 +77,7 @@ class ObserverRunner:
         self._ended: asyncio.Future[None] | None = None
         self._at_work = 0
         self._closing = False
-        self._set_observers(() if callable(observers) else observers)
-
-    def _set_observers(self, observers: Sequence[Observer]) -> None:
-        self._observers = tuple(sorted(observers, key=_is_last))
-        self._metrics = {observer.name: ObserverRuns() for observer in self._observers}
-
-    @property
-    def metrics(self) -> Mapping[str, ObserverRuns]:
-        """The statistics of each observer, by name."""
-        return MappingProxyType(self._metrics)
+        self._observers: Sequence[Observer] = () if callable(observers) else sorted(observers, key=_is_last)
 
     @property
     def backlog(self) -> int:
@@ -131,7 +120,7 @@ class ObserverRunner:
 
     async def _load(self, make: Callable[[], Sequence[Observer]]) -> None:
         try:
-            self._set_observers(await asyncio.to_thread(make))
+            self._observers = sorted(await asyncio.to_thread(make), key=_is_last)
         finally:
             self._make = None
             early, self._early = self._early, []
@@ -259,21 +248,15 @@ class ObserverRunner:
             doing.set_result(None)
         if self._running.pop(job.run.run_id, None) is None:
             return
-        self._count(job.run)
         for event in job.run.finished(announced=not job.run.curious):
             self._publish(event)
         self._note_end()
         if not self._running and not self._waiting:
             self._idle.set()
 
-    def _count(self, run: Run) -> None:
-        counted = self._metrics[run.observer]
-        self._metrics[run.observer] = counted.after(run.status, run.outcome.items, run.duration_ms)
-
     def _give_up(self, run: Run, reason: str, *, announced: bool = False) -> None:
         # The thread may still be at work on `run`, so that the report is made from a copy.
         lost = Run(run.observer, run.tool_name, run.tool_use_id, run.curious, run.run_id, error=reason)
-        self._count(lost)
         for event in lost.finished(announced=announced):
             self._publish(event)
 

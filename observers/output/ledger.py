@@ -27,16 +27,13 @@ class Ledger:
     """The artifacts and URLs of a session, read from its folder once and kept current.
 
     Safe to use from several threads, and beside other programs that save in the same session: what they added
-    is read before anything is decided. What is decided within `saving` holds until it ends. `rows_of` keeps, for
-    whoever holds `editing`, which URLs in their normal form the rows of an artifact of search results have.
+    is read before anything is decided. What is decided within a `turn` holds until it ends. `rows_of` keeps, for
+    whoever has the turn, which URLs in their normal form the rows of an artifact of search results have.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._write_lock = WriteLock(workspace.path, self._on_foreign_write)
-        self._lock = threading.Lock()
-        self._appending = threading.Lock()
-        self._rewriting = threading.RLock()
         self.rows_of: dict[str, frozenset[str]] = {}
         self._artifacts: dict[str, dict[str, str]] = {}
         self._outdated: set[str] = set()
@@ -46,19 +43,12 @@ class Ledger:
         self._list_file: tuple[int, int] | None = None
         self._list_read = 0
 
-    def saving(self) -> AbstractContextManager[None]:
-        """A lock to hold from the claim of a name until the artifact and its URLs are on disk.
+    def turn(self) -> AbstractContextManager[None]:
+        """A lock to hold from the claim of a name until the artifact and its URLs are on disk, and to rewrite one.
 
-        Other programs wait meanwhile, other threads do not.
+        Other threads and programs wait meanwhile.
         """
         return self._write_lock.held()
-
-    @contextmanager
-    def editing(self) -> Iterator[None]:
-        """A lock to hold while an existing artifact is rewritten: other threads and programs wait."""
-        # The turn comes first: a thread that holds it may wait for a thread that holds it as well.
-        with self._write_lock.held(), self._rewriting:
-            yield
 
     def claim(self, folder: str, unique: str, name: str, *, by_content: bool = True) -> str | None:
         """Claim a name in `folder` for an artifact; returns the path of an existing equal one, if any.
@@ -67,7 +57,7 @@ class Ledger:
         counts as the same one, whichever call it came from.
         """
         key = unique[:_CONTENT] if by_content else unique
-        with self._write_lock.held(), self._lock:
+        with self.turn():
             known = self._known(folder)
             found = known.get(key)
             if found is None:
@@ -77,20 +67,18 @@ class Ledger:
             return self._workspace.artifact_path(found)
 
     def set_path(self, folder: str, unique: str, path: str) -> None:
-        """Store the path under which a claimed artifact was written, compressed or not."""
-        with self._lock:
-            known = self._known(folder)
-            known[unique[:_CONTENT]] = known[unique] = path
+        """Store the path under which an artifact that was claimed in this turn was written, compressed or not."""
+        known = self._known(folder)
+        known[unique[:_CONTENT]] = known[unique] = path
 
     def release(self, folder: str, unique: str) -> None:
-        """Release a claimed name, because the artifact could not be written."""
-        with self._lock:
-            for key in (unique, unique[:_CONTENT]):
-                self._known(folder).pop(key, None)
+        """Release a name that was claimed in this turn, because the artifact could not be written."""
+        for key in (unique, unique[:_CONTENT]):
+            self._known(folder).pop(key, None)
 
     def paths(self, folder: str) -> list[str]:
         """The artifacts of `folder`, as paths in the workspace."""
-        with self._write_lock.held(), self._lock:
+        with self.turn():
             return sorted(set(self._known(folder).values()))
 
     def seen_before(self, urls: Sequence[str], forms: Sequence[str] = ()) -> list[bool]:
@@ -99,7 +87,7 @@ class Ledger:
         `forms` are their normal forms, when they are known.
         """
         forms = forms or list(map(normal_form, urls))
-        with self._write_lock.held(), self._lock:
+        with self.turn():
             self._read_list()
             answers = []
             for form in forms:
@@ -108,9 +96,8 @@ class Ledger:
             return answers
 
     def forget(self, urls: Sequence[str]) -> None:
-        """Undo `seen_before` for new URLs that were not saved after all."""
-        with self._lock:
-            self._urls.difference_update(set(map(normal_form, urls)) - self._listed)
+        """Undo `seen_before` in the same turn for new URLs that were not saved after all."""
+        self._urls.difference_update(set(map(normal_form, urls)) - self._listed)
 
     def list_urls(self, urls: Sequence[str], forms: Sequence[str] = ()) -> None:
         """Append the missing URLs to the session's list, one per line as first spelled, in a single write.
@@ -120,10 +107,9 @@ class Ledger:
         by_form: dict[str, str] = {}
         for form, url in zip(forms or map(normal_form, urls), urls, strict=True):
             by_form.setdefault(form, url)
-        with self._write_lock.held(), self._appending:
-            with self._lock:
-                self._read_list()
-                new = {form: url for form, url in by_form.items() if form not in self._listed}
+        with self.turn():
+            self._read_list()
+            new = {form: url for form, url in by_form.items() if form not in self._listed}
             found, redactor = list(new.values()), self._workspace.redactor
             secret = {
                 url for url in with_masked_parts(found, redactor) if not is_public_address(url, redactor)
@@ -136,9 +122,8 @@ class Ledger:
                 return
             self._write_lock.mark()
             self._workspace.root.append_lines(URL_LIST, map(str.encode, new.values()))
-            with self._lock:
-                self._listed.update(new)
-                self._urls.update(new)
+            self._listed.update(new)
+            self._urls.update(new)
 
     def _on_foreign_write(self) -> None:
         self._outdated.update(self._artifacts)
@@ -189,7 +174,7 @@ _PAUSE = 0.02
 
 
 class WriteLock:
-    """A lock on a folder that this program's threads share and other programs respect.
+    """A lock on a folder, which one thread of this program has at a time, and which other programs respect.
 
     Whoever adds something notes it with `mark` beforehand. When the last to do so was not this object,
     `on_foreign_write` is called as a turn begins, to have what was added read; otherwise nothing can have changed
@@ -203,10 +188,9 @@ class WriteLock:
         self._folder = folder
         self._on_foreign_write = on_foreign_write
         self._name = secrets.token_hex(8).encode()
-        self._threads = threading.Condition()
-        self._thread = threading.local()
-        self._holders = 0
-        self._since = 0.0
+        self._threads = threading.RLock()
+        self._depth = 0
+        self._since = self._ended = 0.0
         self._descriptor: int | None = None
         self._marked = False
         self._patience = _PATIENCE_SECONDS
@@ -215,55 +199,47 @@ class WriteLock:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the lock; a thread that holds it already continues immediately."""
-        depth: int = getattr(self._thread, "depth", 0)
-        if not depth:
-            self._enter()
-        self._thread.depth = depth + 1
-        try:
-            yield
-        finally:
-            self._thread.depth = depth
-            if not depth:
-                self._leave()
+        with self._threads:
+            self._depth += 1
+            try:
+                if self._depth == 1:
+                    self._begin()
+                yield
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self._end()
 
     def mark(self) -> None:
         """Record, while the lock is held, that this program adds something."""
-        with self._threads:
-            if self._marked or self._descriptor is None:
-                return
-            # On a full disk nothing is added that another program would have to hear of.
-            with suppress(OSError):
-                mark = os.open(_MARK, _MARK_FLAGS, dir_fd=self._descriptor)
-                try:
-                    os.pwrite(mark, self._name, 0)
-                finally:
-                    os.close(mark)
-                self._marked = True
+        if self._marked or self._descriptor is None:
+            return
+        # On a full disk nothing is added that another program would have to hear of.
+        with suppress(OSError):
+            mark = os.open(_MARK, _MARK_FLAGS, dir_fd=self._descriptor)
+            try:
+                os.pwrite(mark, self._name, 0)
+            finally:
+                os.close(mark)
+            self._marked = True
 
-    def _enter(self) -> None:
-        with self._threads:
-            # Threads that relieve each other would keep the turn from other programs for ever.
-            while self._holders and time.monotonic() - self._since > _LONGEST_SECONDS:
-                self._threads.wait()
-            if not self._holders:
-                self._descriptor = self._lock_folder()
-                self._since = time.monotonic()
-                self._marked = self._is_last()
-                if not self._marked:
-                    self._on_foreign_write()
-            self._holders += 1
+    def _begin(self) -> None:
+        self._descriptor = self._lock_folder()
+        began = time.monotonic()
+        if began - self._ended >= _PAUSE:
+            self._since = began
+        self._marked = self._is_last()
+        if not self._marked:
+            self._on_foreign_write()
 
-    def _leave(self) -> None:
-        with self._threads:
-            self._holders -= 1
-            if self._holders:
-                return
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
-                if time.monotonic() - self._since > _LONGEST_SECONDS:
-                    time.sleep(_PAUSE)
-            self._threads.notify_all()
+    def _end(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self._ended = time.monotonic()
+        # Threads that relieve each other would keep the lock from other programs for ever.
+        if self._ended - self._since > _LONGEST_SECONDS:
+            time.sleep(_PAUSE)
 
     def _lock_folder(self) -> int | None:
         try:

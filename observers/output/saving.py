@@ -69,7 +69,7 @@ def save_once(
     call = result.call.tool_use_id
     unique = unique_id(context, call if run is None else f"{call} {run}", *said)
     name = artifact_name(stem, suffix, moment_of(result, context), unique)
-    with context.ledger.saving():
+    with context.ledger.turn():
         existing = context.ledger.claim(folder, unique, name, by_content=run is None)
         if existing is not None:
             return None, existing

@@ -45,7 +45,6 @@ async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) 
         b=DENIES.format(reason="high", priority=5, more=""),
     )
     assert problems == []
-    assert len(pipelines.handlers("tool.before_execute")) == 2
     # The second may add to what the first said, and here it does.
     assert await denied(pipelines) == "low"
 
@@ -67,7 +66,6 @@ async def test_what_fails_is_left_out_and_reported(plugged: Plugged, source: str
     assert (problem.group, problem.plugin) == (PIPELINE_GROUP, "a")
     assert reported in problem.message
     assert await denied(pipelines) == "good"
-    assert len(pipelines.handlers("tool.before_execute")) == 1
 
 
 async def test_one_that_never_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,4 +75,4 @@ async def test_one_that_never_ends_is_left_behind(tmp_path: Path, monkeypatch: p
     problems: list[PluginProblem] = []
     pipelines = register_plugins(Pipelines(), problems.append, seconds=0.1)
     assert "did not load within 0.1 seconds" in problems[0].message
-    assert pipelines.handlers("tool.before_execute") == ()
+    assert not pipelines.has_handlers("tool.before_execute")

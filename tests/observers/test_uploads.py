@@ -61,30 +61,6 @@ def test_files_among_the_arguments_are_uploads_of_the_tool_they_are_given_to(
     assert "reports a failure" in str(outcome.note)
 
 
-def test_code_that_uploads_is_recorded_without_signed_addresses(
-    context: ObserverContext, result: Make
-) -> None:
-    code = """a, e = upload_local_file("/mnt/files/out/a.html")\nupload_local_file(path)\n"""
-    printed = (
-        "{'s3key': 'k/a.html', 's3_url': 'https://s.example/k?X-Amz-Signature=abc'}\\n{'s3key': 'k/b.png'}"
-    )
-    answer = {"successful": False, "data": {"stdout": printed}, "error": "NameError: x"}
-    _, files = run(context, result(WORKBENCH, answer, code_to_execute=code))
-    assert [(file["name"], file["path"], file["key"]) for file in files] == [
-        ("a.html", "/mnt/files/out/a.html", "k/a.html"), ("b.png", None, "k/b.png"),
-    ]  # fmt: skip
-    assert "Signature" not in json.dumps(files)
-
-
-def test_an_answer_with_a_number_belongs_to_no_other_run(context: ObserverContext, result: Make) -> None:
-    done = {"index": 1, "response": {"successful": True, "data": {"stdout": "{'s3key': 'k/b.png'}"}}}
-    code = {"code_to_execute": "upload_local_file(path)"}
-    tools = [{"tool_slug": "COMPOSIO_REMOTE_WORKBENCH", "arguments": code}] * 2
-    for number, results in enumerate(([done], [None, done | {"index": None}])):
-        outcome, _ = run(context, result(SEVERAL, {"data": {"results": results}}, f"t{number}", tools=tools))
-        assert outcome.items == 1
-
-
 def test_a_file_that_another_servers_tool_uploads_is_measured_only_in_the_workspace(
     context: ObserverContext, result: Make
 ) -> None:
@@ -105,28 +81,12 @@ def test_a_file_that_another_servers_tool_uploads_is_measured_only_in_the_worksp
 
 
 @pytest.mark.parametrize(
-    ("code", "printed", "files"),
-    [
-        ("# never call upload_local_file('secret.txt')", "done", []),
-        ("upload_local_file('a.txt')", "error: no such file", []),
-        ("# as upload_local_file('b.txt')\nupload_local_file('a.txt')", "{'s3key': 'k/a.txt'}", ["a.txt"]),
-    ],
-)
-def test_code_has_uploaded_what_it_prints_a_key_of(
-    context: ObserverContext, result: Make, code: str, printed: str, files: list[str]
-) -> None:
-    for number, answer in enumerate(({"data": {"stdout": printed}}, printed)):
-        _, found = run(context, result(WORKBENCH, answer, f"t{number}", code_to_execute=code))
-        assert [file["name"] for file in found] == files
-
-
-@pytest.mark.parametrize(
     ("tool", "arguments"),
     [
         ("mcp__notes__get_upload_url", {"path": "a"}), ("mcp__notes__upload_text", {"file": "line\nline"}),
         ("mcp__notes__upload_notes", {"source": "cli"}),
         ("mcp__notes__upload_text", {"file": "the words of a note"}), ("mcp__notes__read", {"path": "a"}),
-        (WORKBENCH, {"code_to_execute": "print(upload)"}),
+        (WORKBENCH, {"code_to_execute": "upload_local_file('a.txt')"}),
         (MAIL, {"body": "s3key", "attachment": {"s3key": None}}), (SEVERAL, {"tools": "no list"}),
         ("Read", {"file_path": "a"}),
     ],

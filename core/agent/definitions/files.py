@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -50,10 +49,6 @@ def read_markdown(
             raise SettingsError(f"{origin} is a link that leads out of its folder: put the file itself there")
         data = read_regular(path, LARGEST, follow=True)
     except NotRegular as error:
-        if stat.S_ISDIR(error.mode):
-            raise SettingsError(
-                f"{origin} is a folder, but a file is expected: rename it or move it elsewhere"
-            ) from error
         raise SettingsError(f"{origin} is not a regular file: replace it with one") from error
     except OSError as error:
         if error.errno == errno.EFBIG:
@@ -229,8 +224,6 @@ def find_definitions(
     unusable: list[UnusableFile] = []
     for place in places:
         paths, problem = _files_of(place, pattern, deep=deep)
-        here: dict[str, D] = {}
-        taken: list[UnusableFile] = []
         for path in (path / file for path in paths if not file or path.is_dir()):
             origin = clean_line(str(path), 500)
             try:
@@ -240,14 +233,10 @@ def find_definitions(
             except SettingsError as error:
                 unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
             else:
-                if (other := here.setdefault(each.name, each)) is not each:
-                    problem_of_name = f"the name {each.name} is taken by {other.origin}: give it another one"
-                    message = f"{origin}: {problem_of_name}. It is left out."
-                    taken.append(UnusableFile(origin, place.source, message))
-        unusable += taken
+                if winners.setdefault(each.name, each) is not each:
+                    replaced.append(each)
         if problem:
             unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
-        replaced += [each for each in here.values() if winners.setdefault(each.name, each) is not each]
     replaced += [each for each in shipped if winners.setdefault(each.name, each) is not each]
     return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
 

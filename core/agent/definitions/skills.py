@@ -100,11 +100,10 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
         head = f"name: {json.dumps(skill.name)}\ndescription: {json.dumps(skill.description)}"
         (target / _FILE).write_text(f"---\n{head}\n---\n{skill.body}", encoding="utf-8")
         if left_out:
-            named = ", ".join(clean_line(each, 60) for each in left_out[:3])
-            more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+            named = clean_line(", ".join(left_out), 200)
             problems.append(
                 f"These files of the skill {skill.name} are skipped, as they are links, unreadable or not trusted, "
-                f"or exceed the limit of {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
+                f"or exceed the limit of {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}."
             )
     return problems
 

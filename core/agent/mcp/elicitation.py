@@ -9,9 +9,7 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
 from typing import Literal
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import msgspec
@@ -33,13 +31,15 @@ _LONGEST_ANSWER = 10_000
 """How many characters a text can have whose field names no limit."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,3})?")
-_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
-_EXAMPLES = {
-    "email": ("an e-mail address", "name@example.com"),
-    "uri": ("an address", "https://example.com"),
-    "date": ("a date", "2026-11-23"),
-    "date-time": ("a date and a time with its zone", "2026-11-23T09:30:00Z"),
+_DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+_TIME = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)"
+_FORMATS = {
+    "email": ("an e-mail address, such as name@example.com", r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*"),
+    "uri": ("an address, such as https://example.com", r"[A-Za-z][A-Za-z0-9+.-]*:[^ ]+"),
+    "date": ("a date, such as 2026-11-23", _DAY),
+    "date-time": ("a date and a time with its zone, such as 2026-11-23T09:30:00Z", rf"(?i){_DAY}T{_TIME}"),
 }
+"""What a text with a format is, and how it is written."""
 _KINDS = {"object": "an object", "array": "a list without choices", "null": "nothing"}
 
 
@@ -130,9 +130,8 @@ def field_hint(field: FormField) -> str:
         return _range(field, "choice")
     if field.kind != "text":
         return _range(field, "")
-    description, example = _EXAMPLES.get(field.format, ("", ""))
-    parts = [f"{description}, such as {example}" if description else "", _range(field, "character")]
-    return ", ".join(part for part in parts if part)
+    description, _ = _FORMATS.get(field.format, ("", ""))
+    return ", ".join(filter(None, (description, _range(field, "character"))))
 
 
 def _range(field: FormField, unit: str) -> str:
@@ -207,26 +206,10 @@ def _checked_text(field: FormField, raw: object) -> str:
         raise FormError("Enter some text.")
     _refuse_unless(len(raw) <= _LONGEST_ANSWER, f"The text has more than {_LONGEST_ANSWER:,} characters.")
     _refuse_unless(_is_within(field, len(raw)), f"Enter {_range(field, 'character')}; this is {len(raw)}.")
-    if field.format in _EXAMPLES:
-        description, example = _EXAMPLES[field.format]
-        _refuse_unless(_has_format(raw, field.format), f"Enter {description}, such as {example}.")
+    if field.format in _FORMATS:
+        description, pattern = _FORMATS[field.format]
+        _refuse_unless(re.fullmatch(pattern, raw) is not None, f"Enter {description}.")
     return raw
-
-
-def _has_format(text: str, form: str) -> bool:
-    try:
-        match form:
-            case "email":
-                return _EMAIL.fullmatch(text) is not None
-            case "uri":
-                parts = urlsplit(text)
-                return bool(parts.scheme and (parts.netloc or parts.path)) and " " not in text
-            case "date":
-                return date.fromisoformat(text).isoformat() == text
-            case _:
-                return "t" in text.lower() and datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
 
 
 def _checked_number(field: FormField, raw: object) -> int | float:
@@ -414,7 +397,7 @@ class ElicitationChannel(msgspec.Struct, eq=False):
         """Handle a message, if it is such a request or withdraws one; returns whether it is."""
         kind, request_id = message.get("type"), str(message.get("request_id"))
         if kind == "control_cancel_request" and request_id in self._waiting:
-            self._waiting.pop(request_id).cancel()
+            self._waiting[request_id].cancel()
             return True
         if kind != "control_request" or message["request"].get("subtype") != "elicitation":
             return False
@@ -432,7 +415,9 @@ class ElicitationChannel(msgspec.Struct, eq=False):
         except Exception:
             log.exception("a request of an MCP server could not be answered")
             answer = {"action": "cancel"}
-        self._waiting.pop(request_id, None)
+        finally:
+            # One that is withdrawn is still awaited until it has ended.
+            self._waiting.pop(request_id, None)
         response = {"subtype": "success", "request_id": request_id, "response": answer}
         try:
             await self.write(json.dumps({"type": "control_response", "response": response}) + "\n")

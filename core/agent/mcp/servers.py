@@ -216,7 +216,8 @@ class Servers:
             await agent.reconnect_server(name)
 
     async def _add(self, agent: AgentClient, name: str, servers: ServerConfigs) -> None:
-        self._added[name] = servers
+        # One that is added again is the last one.
+        self._added = {**{each: how for each, how in self._added.items() if each != name}, name: servers}
         # The agent drops added servers that are not listed.
         await agent.add_servers({each: how for added in self._added.values() for each, how in added.items()})
 

@@ -177,11 +177,6 @@ class ServerStates(msgspec.Struct, eq=False):
         """Whether a server declares that a tool of it only reads."""
         return self._facts[server].declared.get(tool, {}).get("readOnly") is True
 
-    def is_closed(self, server: str) -> bool:
-        """Whether a server declares of all its tools that they reach nothing outside."""
-        tools = self._facts[server].declared.values()
-        return bool(tools) and all(each.get("openWorld") is False for each in tools)
-
     def report(self) -> None:
         """Report the servers when anything about them has changed."""
         excluded = [each.excluded for each in self._facts.values() if each.excluded is not None]

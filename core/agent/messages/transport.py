@@ -19,7 +19,7 @@ from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.mcp.elicitation import Ask, ElicitationChannel
 from ua_tui.core.agent.messages.malformed import MalformedMessages, Message, lost_result, usable_message
 from ua_tui.core.json_values import JsonMapping, object_in, objects_in
-from ua_tui.core.text import clean_line, without_surrogates
+from ua_tui.core.text import clean_line, encodable
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
@@ -301,7 +301,7 @@ def message_in(line: str, malformed: MalformedMessages) -> Message | None:
         raw = json.loads(line)
         if _ESCAPED_SURROGATE.search(line) is not None:
             # A half of a character, which cannot be written anywhere.
-            raw = json.loads(without_surrogates(json.dumps(raw, ensure_ascii=False)))
+            raw = encodable(raw)
     except (ValueError, RecursionError) as error:
         malformed.note(f"a line that is not JSON ({error})", line)
         if _OF_RESULT.search(line[:LONGEST_TEXT]) is None:

@@ -132,7 +132,7 @@ def _upper(name: str) -> str:
     return f"{name} {'_'.join(words_of(name))}".upper()
 
 
-_ANSWERS: Mapping[str, Acts] = {"No, only on this machine": "here", "Yes, or I do not know": "outside"}
+_ANSWERS: Mapping[str, Acts] = {"Yes, or I do not know": "outside", "No, only on this machine": "here"}
 _MEANINGS = {
     "here": "Rules such as mcp__NAME__* apply to all its tools, whatever the agent has read.",
     "outside": "Once the agent has read untrusted text, calls that may send or change something need your permission.",
@@ -145,13 +145,11 @@ class OwnServers(msgspec.Struct):
     Attributes:
         described: what was said of the servers; None if the user has none.
         reads: whether a server declares that a tool only reads.
-        stays: whether a server declares of all its tools that they reach nothing outside.
         asks: whether who answers may say it: not in a job, whose questions other people may answer.
     """
 
     described: UserConnections | None = None
     reads: OfTool = lambda _server, _tool: False
-    stays: Callable[[str], bool] = lambda _server: False
     asks: bool = True
     _asked: set[str] = set()
 
@@ -179,7 +177,7 @@ class OwnServers(msgspec.Struct):
         """The question about each server that is undecided and was not asked about in this session, by its name."""
         names = [name for name in self.undecided(actions) if self.asks and name not in self._asked]
         self._asked.update(names)
-        return {name: self._question(name) for name in names}
+        return {name: _question(name) for name in names}
 
     def note_answer(self, name: str, given: Arguments | None) -> None:
         """Store an answer to the question about a server; any other answer leaves it undecided."""
@@ -187,10 +185,9 @@ class OwnServers(msgspec.Struct):
             if self.described is not None and (acts := _ANSWERS.get(str(answer))) is not None:
                 self.described.describe(name, acts)
 
-    def _question(self, name: str) -> JsonObject:
-        stays = self.stays(name)
-        declares = " It declares that none does." if stays else ""
-        options = [{"label": label, "description": _MEANINGS[acts]} for label, acts in _ANSWERS.items()]
-        asked = f"Do tools of the MCP server {name} reach anything outside this machine?{declares}"
-        row = {"question": asked, "header": "MCP server", "options": options if stays else options[::-1]}
-        return {"questions": [row | {"multiSelect": False}]}
+
+def _question(name: str) -> JsonObject:
+    asked = f"Do tools of the MCP server {name} reach anything outside this machine?"
+    options = [{"label": label, "description": _MEANINGS[acts]} for label, acts in _ANSWERS.items()]
+    row = {"question": asked, "header": "MCP server", "options": options, "multiSelect": False}
+    return {"questions": [row]}

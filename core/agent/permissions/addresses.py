@@ -259,7 +259,7 @@ def _spellings(address: str) -> set[int]:
         is_web = address.lstrip().lower().startswith(("http:", "https:"))
         return set() if is_web or not address.strip() else {_hash(_AS_IT_IS + address)}
     host, path, query, fragment = parts
-    hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
+    hosts = {host, host.lower().removeprefix("www.")}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}
     # The query without what only tracks readers, and its beginnings.
     parameters = query.split("&")
@@ -290,16 +290,3 @@ def _readable(encoded: str) -> str:
         return unquote(encoded, errors="strict")
     except UnicodeDecodeError:
         return encoded
-
-
-def _encodings_of_host(host: str) -> set[str]:
-    if host.isascii() and "xn--" not in host:
-        return {host}
-    import idna
-
-    name, colon, port = host.partition(":")
-    spelled = {host}
-    with suppress(idna.IDNAError, UnicodeError):
-        spelled.add(f"{idna.encode(name, uts46=True).decode()}{colon}{port}")
-        spelled.add(f"{idna.decode(name)}{colon}{port}")
-    return spelled

@@ -59,18 +59,19 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
     write(project, "a.md", agent("reviewer", "the project's"))
     write(home, "a.md", agent("reviewer", "the user's"))
     write(config, "b.md", agent("email-writer", "mine"))
-    # Two files of one folder with one name: the second is reported.
-    second = write(project, "b.md", agent("reviewer", "second"))
+    # Two files of one folder with one name: the second is replaced as others are.
+    write(project, "b.md", agent("reviewer", "second"))
     found = find_subagents(places(tmp_path))
     by_name = {each.name: each for each in found.definitions}
     assert (by_name["reviewer"].description, by_name["reviewer"].source) == ("the project's", "project")
     assert (by_name["email-writer"].description, by_name["email-writer"].source) == ("mine", "user")
     assert by_name["report-creation-expert"].source == "shipped"
     assert {(each.name, each.source) for each in found.replaced} == {
+        ("reviewer", "project"),
         ("reviewer", "user"),
         ("email-writer", "shipped"),
     }
-    assert reported(found).startswith(f"{second}: the name reviewer is taken by ")
+    assert not found.unusable
     # Whoever starts at home has no project there.
     at_home = definition_folders(
         "agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config", trust=TRUSTED
@@ -126,8 +127,7 @@ def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> Non
     assert set(problems) == {"link.md", "pipe.md", "folder.md", "latin.md"}
     assert "leads out of its folder" in problems["link.md"]
     assert "is not a regular file" in problems["pipe.md"]
-    assert "is a folder, but a file is expected: rename it" in problems["folder.md"]
-    assert "permissions" not in problems["folder.md"]
+    assert "is not a regular file" in problems["folder.md"]
     assert "not UTF-8" in problems["latin.md"]
     assert "canary" not in "".join(problems.values())
     assert next(each for each in found.definitions if each.name == "stolen").source == "user"

@@ -333,7 +333,7 @@ async def test_a_server_that_can_have_a_login_asks_for_its_header_when_connected
     logins = LoginHeaders(tmp_path, str, LoginStore(tmp_path / "state"))
     connections = UserConnections(
         written(tmp_path, servers), tmp_path, ServerTrust(tmp_path / "state"), environ=os.environ,
-        publish=lambda _event: None, interactive=False, logins=logins, all_trusted=True,
+        logins=logins, all_trusted=True,
     )  # fmt: skip
     opened = {name: await connect() for name, connect in connections.connectors.items()}
     helpers = {

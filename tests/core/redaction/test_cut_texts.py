@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ua_tui.core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
+from ua_tui.core.events.types import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, ToolCallFinished
 from ua_tui.core.observation import Observation, TextContent
 from ua_tui.core.redaction import detectors
 from ua_tui.core.redaction.masking import mask_event
@@ -89,6 +90,16 @@ def test_an_event_is_masked_before_anybody_receives_it() -> None:
     assert isinstance(masked, ToolCallFinished)
     assert masked.observation is not None
     assert masked.observation.text == f"a {REDACTED}"
+
+
+def test_an_answer_of_many_levels_is_masked_as_far_as_it_goes() -> None:
+    deep: list[Any] = [SECRET]
+    for _ in range(3_000):
+        deep = [SECRET, deep]
+    finished = mask_event(QueryFinished(query_id="q1", status="success", output=deep), Redactor([SECRET]))
+    assert isinstance(finished, QueryFinished)
+    assert finished.output[0] == REDACTED
+    assert SECRET not in str(finished.output)
 
 
 def test_the_link_of_an_account_stays_usable_and_is_masked_everywhere_else() -> None:

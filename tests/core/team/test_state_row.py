@@ -26,10 +26,6 @@ ASKED = {
         ev.AuthRequired(toolkit="gmail", url="https://x/secret"),
         ev.AuthFinished(toolkit="gmail", outcome="completed"),
     ),
-    "asks about notes": (
-        ev.ServerTrustAsked(server="notes", transport="stdio", target="x"),
-        ev.ServerTrustAnswered(server="notes", decision="trusted"),
-    ),
 }
 
 

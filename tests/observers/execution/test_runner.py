@@ -102,9 +102,6 @@ async def test_events_of_a_run_come_in_order(context: ObserverContext, result: M
     (done,) = finished(events)
     assert (done.status, done.artifacts) == ("saved", ["a.json"])
     assert (done.items, done.rejected, done.duplicates) == (2, 1, 1)
-    metrics = runner.metrics["probe"]
-    assert (metrics.runs, metrics.saved, metrics.items) == (1, 1, 2)
-    assert metrics.p95_ms >= metrics.p50_ms >= 0
 
 
 async def test_no_thread_is_started_for_each_run(context: ObserverContext, result: Make) -> None:
@@ -143,7 +140,6 @@ async def test_one_failing_observer_leaves_the_others_alone(context: ObserverCon
     assert error is not None
     assert "too deep" in error
     assert "\x1b" not in error
-    assert runner.metrics["bad"].failed == 1
 
 
 class Nosy(Probe):
@@ -172,7 +168,7 @@ async def test_a_curious_run_is_reported_only_if_it_found_something(
     assert await runner.drain() == []
     assert [type(event) for event in events] == expected
     assert len({getattr(event, "run_id", None) for event in events} - {None}) <= 1
-    assert len(probe.seen) == runner.metrics["probe"].runs == 1
+    assert len(probe.seen) == 1
     by_hand: list[Event] = []
     runs = observe_result(result("mcp__a__b", "x"), [probe], context, by_hand.append)
     assert [type(event) for event in by_hand] == expected

@@ -212,7 +212,7 @@ def test_rewriting_keeps_other_programs_out(
         "import sys\nfrom pathlib import Path\nfrom ua_tui.core.storage.workspace import Workspace\n"
         "from ua_tui.observers.output.ledger import Ledger\n"
         "workspace = Workspace.open(Path(sys.argv[1]))\nledger = Ledger(workspace)\n"
-        "with ledger.editing():\n"
+        "with ledger.turn():\n"
         "    print('inside', flush=True)\n    sys.stdin.readline()\n    workspace.write('order.txt', 'theirs')\n",
         context.workspace.path,
     )
@@ -221,7 +221,7 @@ def test_rewriting_keeps_other_programs_out(
     entered = threading.Event()
 
     def rewrite() -> None:
-        with context.ledger.editing():
+        with context.ledger.turn():
             entered.set()
         context.workspace.write("order.txt", "ours")
 
@@ -242,9 +242,9 @@ def test_threads_may_save_and_rewrite_inside_one_another(context: ObserverContex
     def work(number: int) -> None:
         gate.wait()
         for step in range(20):
-            with context.ledger.saving(), context.ledger.editing():
+            with context.ledger.turn(), context.ledger.turn():
                 context.ledger.list_urls(["https://a.example/0"])
-            with context.ledger.editing(), context.ledger.saving():
+            with context.ledger.turn(), context.ledger.turn():
                 context.ledger.list_urls([f"https://a.example/{number}/{step}"])
 
     with ThreadPoolExecutor(4) as pool:
@@ -257,7 +257,7 @@ def test_a_program_that_never_ends_its_turn_is_not_waited_for_twice(
 ) -> None:
     monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 0.05)
     holder = Ledger(context.workspace)
-    with holder.saving():
+    with holder.turn():
         late = ObserverContext(context.workspace, now=lambda: NOON)
         for number in range(3):
             assert SearchResults().observe(page(number), late).artifacts
