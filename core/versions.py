@@ -189,18 +189,6 @@ class KeptVersions:
         if digest.hexdigest() != file.sha256:
             raise WorkspaceError(f"the kept version {self.place_of(file)} is damaged; it cannot be used")
 
-    def add(self, content: bytes) -> KeptFile:
-        """Keep a content that was known otherwise, and return the file that it makes.
-
-        Raises:
-            WorkspaceError: it cannot be written.
-        """
-        file = KeptFile(hashlib.sha256(content).hexdigest(), len(content), kept=True)
-        with self._lock:
-            if not self.has(file):
-                self._root.write(self.place_of(file), content)
-        return file
-
     def has(self, file: KeptFile) -> bool:
         """Whether the content of a file is kept, as far as its size tells."""
         with suppress(WorkspaceError):

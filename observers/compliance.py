@@ -48,9 +48,9 @@ def unmet_rules(
 def _unmet(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
     if rule.checked:
         return _differing(rule, workspace, since)
-    if any(True for _ in matching_files(rule.required, workspace)):
+    if any(True for _ in matching_files(rule.requires or "", workspace)):
         return None
-    missing = f"{rule.required} is missing"
+    missing = f"{rule.requires} is missing"
     return UnmetRule(rule.name, rule.message, missing, missing)
 
 
@@ -58,7 +58,7 @@ def _differing(rule: SubagentRule, workspace: Workspace, since: datetime | None)
     """Read what the checks of the matching reports found; a report without a check of its text is passed over."""
     checks = [
         check
-        for path, entry in matching_files(rule.checked, workspace)
+        for path, entry in matching_files(rule.checked or "", workspace)
         if (since is None or entry.mtime >= since.timestamp())
         and (check := load_check(workspace.root, path)) is not None
         and check.check.red

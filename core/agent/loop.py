@@ -21,7 +21,6 @@ from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.hooks import AgentHooks, HookCopies
 from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.servers import Servers
-from ua_tui.core.agent.messages.malformed import UnmatchedResults
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.translate import (
     OpenCall,
@@ -83,8 +82,7 @@ class AgentLoop:
         spent_before: Spending | None = None,
     ) -> None:
         self._translator, self._publish = hooks.translator, hooks.gate.publish
-        malformed = self._translator.malformed
-        self.client = AgentClient(options, malformed, self._answer_server, while_starting)
+        self.client = AgentClient(options, self._translator.malformed, self._answer_server, while_starting)
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
         self._elicitation = elicitation
@@ -97,7 +95,6 @@ class AgentLoop:
         self._models = models
         self._stopping = Stopping(self.client)
         self._silence = SilenceWatch(self._publish, self._waits_for, self.client.servers)
-        self._unmatched = UnmatchedResults(malformed)
         self.failure: AgentUnavailable | None = None
         self.undelivered: list[str] = []
         self.commands: frozenset[str] = frozenset()
@@ -333,10 +330,6 @@ class AgentLoop:
                 if not isinstance(item, ApiRetry) or item.attempt <= item.max_attempts:
                     self._publish(item)
                 self._react(item)
-                if isinstance(item, ToolCallStarted) and (
-                    early := self._unmatched.early.pop(item.tool_use_id, None)
-                ):
-                    await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
         if (text := turn.steering.pop(message_id, None)) is not None:
@@ -396,7 +389,10 @@ class AgentLoop:
     async def _finish_call(self, raw: RawResult) -> None:
         opened = self._translator.calls.get(raw.tool_use_id)
         if opened is None:
-            self._unmatched.add(raw, was_called=self._translator.was_called(raw.tool_use_id))
+            if self._translator.was_called(raw.tool_use_id):
+                log.info("a result came for the call %s, which is over", raw.tool_use_id)
+            else:
+                self._translator.malformed.note("a result without a call", raw.tool_use_id)
             return
         call = opened.call
         copies = self._hooks.copies.pop(raw.tool_use_id, HookCopies())
@@ -459,7 +455,6 @@ class AgentLoop:
         below = [key for key, each in calls.items() if each.call.parent_tool_use_id == tool_use_id]
         for key in below:
             self._cancel_below(key)
-            self._unmatched.cancelled.add(key)
             self._publish_cancelled(calls.pop(key))
 
     def _note_finished(self, call: ToolCall, result: AnyObservation | None = None) -> None:
@@ -486,8 +481,6 @@ class AgentLoop:
             self._publish(event)
         for opened in list(self._translator.calls.values()):
             self._publish_cancelled(opened)
-        self._unmatched.cancelled.update(self._translator.calls)
-        self._unmatched.end_query()
         self._translator.calls.clear()
         self._hooks.forget()
 

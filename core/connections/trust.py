@@ -77,7 +77,7 @@ class UserConnections(msgspec.Struct, eq=False):
     """Opens the user's servers by name.
 
     Args:
-        found: the servers of all files, in order of precedence.
+        found: the servers of all files, each name once.
         folder: the folder whose files they are; trust belongs to it.
         trust: the decisions so far.
         environ: fills in variables.
@@ -95,12 +95,12 @@ class UserConnections(msgspec.Struct, eq=False):
     _acts: dict[str, Acts | None] = {}
 
     def __post_init__(self) -> None:
-        self._by_name = {each.name: each for each in reversed(self.found)}
+        self._by_name = {each.name: each for each in self.found}
 
     @property
     def connectors(self) -> dict[str, Connector]:
         """The function that opens each server."""
-        return {name: partial(self._open, name) for name in reversed(self._by_name)}
+        return {name: partial(self._open, name) for name in self._by_name}
 
     @property
     def in_folder(self) -> dict[str, str]:

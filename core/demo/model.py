@@ -39,7 +39,6 @@ from ua_tui.core.json_values import JsonMapping, JsonObject, object_in
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 OPINION_MARK = "You give a second opinion on claims of a report."
-_DELEGATION = ("Agent", "Task")
 _FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
@@ -90,22 +89,11 @@ class Script(msgspec.Struct, eq=False):
     def _turn(self, step: Step, conversation: Conversation) -> Step:
         values = {name: _evaluate(value, conversation) for name, value in step.values.items()}
         texts = self.library.texts
-        calls = tuple(
-            ScriptedCall(_tool_name(call.tool, conversation), _fill(call.input, values, texts))
-            for call in step.calls
-        )
-        missing = sorted({call.tool for call in calls} - conversation.tools)
-        if missing:
-            listed = ", ".join(f"`{name}`" for name in missing)
-            return Step(
-                text=f"I would need {listed} for this, which this session does not offer. Nothing was done.",
-                overloads=step.overloads,
-            )
         return replace(
             step,
             text=_fill(step.text, values, texts),
             thinking=_fill(step.thinking, values, texts),
-            calls=calls,
+            calls=tuple(ScriptedCall(call.tool, _fill(call.input, values, texts)) for call in step.calls),
         )
 
     def _opinions(self, query: str) -> str:
@@ -140,13 +128,6 @@ def _choose(steps: Steps, index: int, conversation: Conversation) -> Step | None
     found = steps[index]
     alternatives: tuple[Step, ...] = found if isinstance(found, tuple) else (found,)
     return next((step for step in alternatives if not step.when or _evaluate(step.when, conversation)), None)
-
-
-def _tool_name(name: str, conversation: Conversation) -> str:
-    """The sub-agent tool has two names: the one that is offered is used."""
-    if name in _DELEGATION and name not in conversation.tools:
-        return next((other for other in _DELEGATION if other in conversation.tools), name)
-    return name
 
 
 def _around(words: str, text: str) -> str:

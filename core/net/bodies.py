@@ -8,6 +8,7 @@ import zlib
 from typing import Any
 
 from ua_tui.core.errors import ConnectionFailed, FetchRefused
+from ua_tui.core.json_values import table_of
 from ua_tui.core.media_types import media_suffix, media_type
 from ua_tui.core.text import clean_line
 
@@ -24,15 +25,8 @@ _XML_ENCODING = re.compile(
 _WIDE = ("utf-16", "utf_16", "utf-32", "utf_32")
 _SAMPLE = 1 << 20
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-# What browsers take these for: encodings that have all their characters and more.
-_BROWSERS = {
-    **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii"), "windows-1252"),
-    **dict.fromkeys(("gb2312", "gb_2312-80", "gbk", "x-gbk"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
-    **dict.fromkeys(("euc-kr", "euckr", "ks_c_5601-1987"), "cp949"),
-    "iso-8859-9": "windows-1254",
-    "big5": "big5hkscs",
-}
+_DATA: Any = table_of(__file__, "bodies.toml")
+"""Types and encodings; the file describes them."""
 # Encodings of Python that a web page must not choose: they are slow, or do not encode characters.
 _NO_WEB_ENCODING = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7"}
 
@@ -178,7 +172,7 @@ def _fits(sample: bytes, encoding: str, *, exactly: bool = False) -> bool:
 
 def _usable(charset: str) -> str:
     name = charset.strip().strip("\"'").lower()
-    name = _BROWSERS.get(name, name)
+    name = str(_DATA["browsers"].get(name, name))
     if name == "windows-1252":
         return name
     try:
@@ -191,21 +185,6 @@ def _usable(charset: str) -> str:
     return "" if known.replace("_", "-") in _NO_WEB_ENCODING else known
 
 
-_TEXTS = frozenset((
-    "application/xhtml+xml", "application/json", "application/pdf", "application/x-pdf", "application/xml",
-    "application/x-ndjson", "application/yaml",
-))  # fmt: skip
-# Servers send any file with these types.
-_UNSPECIFIC = frozenset((
-    "", "binary/octet-stream", "application/octet-stream", "application/binary", "application/download",
-    "application/force-download", "application/x-download", "application/unknown",
-))  # fmt: skip
-_WITHOUT_TEXT = frozenset({"image/svg+xml", "text/css", "text/javascript"})
-_MEDIA = {"image": "a picture", "audio": "a sound file", "video": "a video"}
-_ARCHIVES = ("zip", "gzip", "x-tar", "x-7z", "x-rar", "vnd.rar", "x-bzip", "x-xz", "zstd", "java-archive")
-_DOCUMENTS = (
-    "msword", "officedocument", "opendocument", "ms-excel", "ms-powerpoint", "epub", "rtf", "postscript",
-)  # fmt: skip
 _SIGNATURES = (
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
@@ -214,12 +193,11 @@ _SIGNATURES = (
     (b"Rar!", "application/vnd.rar"),
     (b"\xd0\xcf\x11\xe0", "application/msword"),
 )
-_WORKBENCH = "if its content matters, fetch it in the remote workbench"
 
 
 def is_unspecific(given: str) -> bool:
     """Whether a type says nothing, so that the first bytes decide."""
-    return given in _UNSPECIFIC
+    return given in _DATA["types"]["unspecific"]
 
 
 def recognised_type(start: bytes) -> str:
@@ -240,20 +218,10 @@ def check_type(given: str) -> None:
     Raises:
         FetchRefused: they cannot; says what the file is and what can be tried instead.
     """
-    kind, _, subtype = given.partition("/")
-    shown = f"its type is '{clean_line(given, 80)}'"
-    reason = "other"
-    if given in _WITHOUT_TEXT:
-        shown += ", which has no article; choose another source"
-    elif kind == "text" or given in _TEXTS or given.endswith(("+json", "+xml")):
+    types = _DATA["types"]
+    is_text = given.startswith("text/") or given in types["read"] or given.endswith(("+json", "+xml"))
+    if is_text and given not in _DATA["refused"][0]["parts"]:
         return
-    elif kind in _MEDIA:
-        reason, shown = kind, f"{shown}, {_MEDIA[kind]}; read the page that shows it, or {_WORKBENCH}"
-    elif any(name in subtype for name in _DOCUMENTS):
-        reason = "document"
-        shown += f", an office document; look for a page or a PDF of it, or {_WORKBENCH}"
-    elif any(name in subtype for name in _ARCHIVES):
-        reason, shown = "archive", f"{shown}, an archive; {_WORKBENCH}"
-    else:
-        shown += "; only pages, texts, feeds and PDFs are read; choose another source"
-    raise FetchRefused(shown, code="not_readable", reason=reason)
+    found = next(each for each in _DATA["refused"] if any(part in given for part in each["parts"]))
+    shown = f"its type is '{clean_line(given, 80)}'{found['advice']}"
+    raise FetchRefused(shown, code="not_readable", reason=found["reason"])

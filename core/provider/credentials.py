@@ -21,7 +21,6 @@ from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
 from ua_tui.core.settings.places import USER_FILE, Places
 from ua_tui.core.settings.saving import stored_names
-from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line
 
 
@@ -124,29 +123,16 @@ def credentials_of(settings: Settings, places: Places) -> list[Credential]:
     in_user_file = stored_names(places.user_file)
     found = []
     for service, name in _SECRETS:
-        place = ""
+        place, usual = "", ENVIRONMENT[name][1]
         if getattr(settings, name):
-            where = there.get(name)
-            if where is not None:
-                place = clean_line(_place(where, ENVIRONMENT[name][1]))
+            if (where := there.get(name)) is not None:
+                place = clean_line(where.listed.removesuffix(f", {usual}"))
             else:
                 place = f"your {USER_FILE}" if name in in_user_file else "given by the program"
-        found.append(Credential(service, ENVIRONMENT[name][1], place))
+        found.append(Credential(service, usual, place))
     login = clean_line(str(settings.claude_config_dir)) if find_login(settings).usable else ""
     found.insert(2, Credential("model", "Claude login", login))
     return found
-
-
-def _place(where: SourcedValue, name: str) -> str:
-    """Where a setting comes from; a variable is named only if it is not called `name`."""
-    match where.place:
-        case "environment":
-            kind = "environment"
-        case ".env":
-            kind = str(where.path)
-        case _:
-            return f"{where.name} in {where.path}"
-    return kind if where.name == name else f"{kind}, {where.name}"
 
 
 def servers_of(settings: Settings) -> dict[str, str]:

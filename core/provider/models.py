@@ -34,20 +34,6 @@ class KnownModel(msgspec.Struct, frozen=True):
     about: str = ""
 
 
-def checked_choice(choice: ModelChoice) -> ModelChoice:
-    """Normalise a choice.
-
-    Raises:
-        SettingsError: it is not valid.
-    """
-    checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
-    if checked.effort is not None and checked.effort not in EFFORTS:
-        raise SettingsError(f"the effort must be one of {', '.join(EFFORTS)}.")
-    if checked.fallback is not None and checked.fallback == checked.model:
-        raise SettingsError("a model cannot be its own fallback: name another one.")
-    return checked
-
-
 class Models:
     """The choice of a session; another choice takes effect with a new connection.
 
@@ -80,7 +66,11 @@ class Models:
         Raises:
             SettingsError: it is not valid; the choice stays as it was.
         """
-        checked = checked_choice(choice)
+        checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
+        if checked.effort is not None and checked.effort not in EFFORTS:
+            raise SettingsError(f"the effort must be one of {', '.join(EFFORTS)}.")
+        if checked.fallback is not None and checked.fallback == checked.model:
+            raise SettingsError("a model cannot be its own fallback: name another one.")
         if checked == self.choice:
             return False
         self._check(checked)

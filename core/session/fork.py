@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import fcntl
 import os
 import re
@@ -58,8 +57,7 @@ from ua_tui.core.view.calls import OpenCalls
 _NOT_COPIED = (RECORDS - {REPORT_CHECKS}) | {TITLE}
 _HALF_MADE = re.compile(rf"\.(session_[\d_-]+)\.(\d+){re.escape(TEMPORARY)}")
 _STATES = {"success": "done", "error": "failed", "cancelled": "running"}
-_PIECE = 64 << 20
-_NO_COPY = {errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
+_PIECE = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -305,22 +303,13 @@ def _raise(error: OSError) -> None:
 
 
 def _copy_file(source: Path, target: Path, mode: int, mtime_ns: int | None = None) -> None:
-    """Copy a file, without its bytes passing through this program where that is possible."""
+    """Copy a regular file: where there is a link instead meanwhile, this fails."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (
         open(os.open(source, _OPEN), "rb") as file,
         open(os.open(target, _CREATE, mode & 0o700), "wb") as copy,
     ):
-        try:
-            while os.copy_file_range(file.fileno(), copy.fileno(), _PIECE):
-                pass
-        except OSError as error:
-            if error.errno not in _NO_COPY:
-                raise
-            file.seek(0)
-            copy.seek(0)
-            copy.truncate()
-            shutil.copyfileobj(file, copy)
+        shutil.copyfileobj(file, copy, _PIECE)
     if mtime_ns is not None:
         os.utime(target, ns=(mtime_ns, mtime_ns))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -36,9 +35,8 @@ from ua_tui.core.events.types import (
 from ua_tui.core.history.headline import beginning_of
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.json_values import JsonMapping, JsonObject
-from ua_tui.core.provider.models import ModelChoice, checked_choice
 from ua_tui.core.records.journal_reader import read_events
-from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.model import EFFORTS, Settings
 from ua_tui.core.storage.ownership import check_session
 from ua_tui.core.storage.queue_file import read_queue
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
@@ -84,13 +82,12 @@ class Overrides(msgspec.Struct):
     def apply(self, settings: Settings, named: Collection[str]) -> ResumedSettings:
         """Apply the choices of the session, except for settings that are `named` for this run.
 
-        A choice that is invalid in this version is overruled, too, so that it cannot prevent the resumption.
+        An effort that this version does not know is overruled, too, so that it cannot prevent the resumption.
         """
         changes: JsonObject = {}
         overruled: dict[str, Value] = {}
-        for name in filter(self.chosen.__contains__, OVERRIDABLE):
-            value = self.chosen[name]
-            if name not in named and _is_valid(name, value):
+        for name, value in self.chosen.items():
+            if name not in named and (name != "effort" or value in (None, *EFFORTS)):
                 changes[name] = value
             elif getattr(settings, name) != value:
                 overruled[name] = value
@@ -101,23 +98,6 @@ class Overrides(msgspec.Struct):
             settings = replace(settings, fallback_model=None)
             overruled["fallback_model"] = fallback
         return ResumedSettings(settings, frozenset(changes), overruled)
-
-
-def _is_valid(name: str, value: Value) -> bool:
-    match name, value:
-        case _, None:
-            return True
-        case "max_cost_usd", int() | float():
-            return math.isfinite(value) and value > 0
-        case "model" | "fallback_model" | "effort", str():
-            field_of_choice = {"fallback_model": "fallback"}.get(name, name)
-            try:
-                checked_choice(ModelChoice(**{field_of_choice: value}))  # type: ignore[arg-type]  # what is checked
-            except SettingsError:
-                return False
-            return True
-        case _:
-            return False
 
 
 log = logging.getLogger(__name__)

@@ -28,16 +28,7 @@ from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.fork import Cut, fork_session, rows_of
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.storage.workspace import ACTIONS, Workspace
-from ua_tui.core.versions import (
-    LARGEST_FILE,
-    Change,
-    Files,
-    KeptFile,
-    KeptVersions,
-    Plan,
-    Return,
-    plan_return,
-)
+from ua_tui.core.versions import Change, KeptVersions, Plan, Return, plan_return
 from ua_tui.core.view.calls import OpenCalls
 from ua_tui.core.view.session import SessionView
 
@@ -151,45 +142,13 @@ class Rewinding(msgspec.Struct, eq=False):
 
     def _plan(self, query_id: str, view: SessionView) -> Plan | None:
         then, now = self.versions.at(query_id), self.versions.keep(query_id, "now")
-        if now is None:
+        if then is None or now is None:
             return None
         # An observer may save a file when its query is over.
         saved = {(path, each.sha256) for path, each in view.artifacts.items()}
-        if then is None:
-            then = self._known_otherwise(query_id, view)
-            now = {path: file for path, file in now.items() if path in then}
-            by_hand = {path for path, file in now.items() if (path, file.sha256) not in saved}
-            return plan_return(self.workspace.root, then, now, by_hand) if then else None
         by_hand = self.versions.changed_by_hand(query_id)
         own = {path for path in by_hand if path in now and (path, now[path].sha256) in saved}
         return plan_return(self.workspace.root, then, now, by_hand - own)
-
-    def _known_otherwise(self, query_id: str, view: SessionView) -> Files:
-        """What the files saved since were when a query began, of which no version was kept: from their other versions.
-
-        Of a file without any from before, nothing is known.
-        """
-        # Few sessions are rewound, and none needs it to start.
-        from ua_tui.core.history.versions import find_versions
-
-        found, query = Files(), view.query(query_id)
-        for path, artifact in view.artifacts.items():
-            if query is None or artifact.saved_at < query.at:
-                continue
-            versions = find_versions(self.workspace.path / path)
-            before = (
-                each
-                for each in versions
-                if each.at < query.at and each.what != "the file" and not each.session
-            )
-            if (version := next(before, None)) is None:
-                found[path] = KeptFile("", 0)
-            elif version.text is not None:
-                found[path] = self.versions.add(version.text.encode("utf-8", "replace"))
-            elif version.path is not None and version.size <= LARGEST_FILE:
-                with suppress(OSError):
-                    found[path] = self.versions.add(version.path.read_bytes())
-        return found
 
     def _events_behind(self, query_id: str) -> Iterator[Event]:
         """The events of a query and of what came after it."""

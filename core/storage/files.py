@@ -40,11 +40,15 @@ class AlreadyThere(WorkspaceError):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What was written: the path below the root, the size in bytes and the SHA-256 in hexadecimal."""
+    """What was written: the path below the root, the size in bytes and the SHA-256 in hexadecimal.
+
+    It is not `is_new` if a file that was there has the content.
+    """
 
     path: str
     size: int
     sha256: str
+    is_new: bool = True
 
 
 class FolderEntry(msgspec.Struct, frozen=True):
@@ -121,15 +125,24 @@ class Root:
                 _sync_folder(folder)
         return Written(relative, size, digest)
 
-    def write_new(self, relative: str, data: bytes | IO[bytes]) -> Written:
+    def write_new(self, relative: str, data: bytes | IO[bytes], *, once: bool = False) -> Written:
         """Write a file under its name or, when that is taken, under the first free of `-2`, `-3` and on.
 
-        The content may be that of an open file, which may be large.
+        The content may be that of an open file, which may be large. With `once` nothing is written if a file with one
+        of these names has it already.
         """
         split_path(relative)
         content = BytesIO(data) if isinstance(data, bytes) else data
+        content.seek(0)
+        digest = hashlib.file_digest(content, "sha256").hexdigest() if once else ""  # type: ignore[arg-type]  # it can be read into
         for name in numbered(relative):
             if self.exists(name):
+                # It can be a folder, or be gone meanwhile.
+                with suppress(WorkspaceError):
+                    if once:
+                        with self.opened(name) as other:
+                            if hashlib.file_digest(other, "sha256").hexdigest() == digest:
+                                return Written(name, other.tell(), digest, is_new=False)
                 continue
             content.seek(0)
             # A link that has the name is refused: the next name is tried.

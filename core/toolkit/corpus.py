@@ -59,7 +59,8 @@ async def save_corpus(
             else:
                 found.setdefault(path, article)
     if not found:
-        raise WorkspaceError(_nothing_to_save(missing))
+        lost = "; ".join(f"{each['item']}: {each['error']}" for each in missing[:5])
+        raise WorkspaceError(f"there is nothing to save ({lost or 'call crawl_parallel first'})")
     written = context.workspace.write_json(
         CORPUS_PATH,
         {
@@ -135,13 +136,3 @@ def _find(
         heading = clean_line(first.lstrip("# "), 200) if first.startswith("#") else ""
         article = Article(title=heading or path, url="", text=text, words=count_words(text))
     return path, article
-
-
-def _nothing_to_save(missing: list[dict[str, str]]) -> str:
-    if not missing:
-        return (
-            "there is nothing to save: no article has been crawled in this session, call crawl_parallel first"
-        )
-    named = "; ".join(f"{lost['item']}: {lost['error']}" for lost in missing[:5])
-    more = f"; and {len(missing) - 5} more" if len(missing) > 5 else ""
-    return f"there is nothing to save, none of the {len(missing)} articles was found ({named}{more})"

@@ -134,7 +134,7 @@ def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -
 
 def test_the_shipped_rules_come_from_the_shipped_definitions() -> None:
     rule, others, checked = [rule for rule in shipped_rules() if rule.agent == "report-creation-expert"]
-    assert rule.required == "expanded_corpus.json"
+    assert rule.requires == "expanded_corpus.json"
     assert checked.checked == "work_products/*.html"
     for request in ("Write a report", "IN-DEPTH look at chips", "an in depth look", "Analyses of prices"):
         assert rule.holds("report-creation-expert", request), request

@@ -201,8 +201,8 @@ async def test_a_large_result_of_a_custom_sub_agent_is_checked_against_the_rules
     context: ObserverContext, aside: WorkerProcess
 ) -> None:
     rules = [
-        SubagentRule("a-chart", "chart-maker", "work_products/*.html", "Draw it.", r"\bcharts?\b"),
-        SubagentRule("notes", "chart-maker", "work_products/notes.md", "Write notes."),
+        SubagentRule("a-chart", "Draw it.", "work_products/*.html", when=r"\bcharts?\b", agent="chart-maker"),
+        SubagentRule("notes", "Write notes.", "work_products/notes.md", agent="chart-maker"),
     ]
     runner, events = running(default_observers(plugins=False, rules=rules), context, aside, rules)
     text = (TextContent("words " * LARGE),)

@@ -48,10 +48,21 @@ def print_completion(args: argparse.Namespace) -> int:
     """Print the script of a shell that `shtab` makes of the parsers; returns the exit code."""
     import shtab
 
+    from ua_tui.core.knowledge.records import KINDS
+    from ua_tui.core.settings.model import EFFORTS
+    from ua_tui.core.settings.parsers import OF_TEXTUAL, OWN_THEMES
+
     completed = {
         **dict.fromkeys(("SESSION", "A", "B"), _SESSIONS),
         **dict.fromkeys(("FILE", "REPORT", "PATH", "FILE_OR_FOLDER"), shtab.FILE),
         **dict.fromkeys(("DIR", "FOLDER"), shtab.DIRECTORY),
+    }
+    words = {
+        "COMMAND": [name for name in COMMANDS if name],
+        "LEVEL": EFFORTS,
+        "KIND": KINDS,
+        "MODE": ("default", "acceptEdits", "plan"),
+        "THEME": (*OWN_THEMES, *OF_TEXTUAL),
     }
     root = argparse.ArgumentParser(prog="ua-tui", allow_abbrev=False)
     names = root.add_subparsers(parser_class=argparse.ArgumentParser)
@@ -62,8 +73,8 @@ def print_completion(args: argparse.Namespace) -> int:
         for action in parser._actions:
             if action.metavar in completed:
                 action.complete = completed[action.metavar]  # type: ignore[attr-defined]
-            elif action.metavar == "COMMAND":
-                action.choices = [each for each in COMMANDS if each]
+            elif action.metavar in words:
+                action.choices = words[action.metavar]
     sys.stdout.write(shtab.complete(root, args.shell))
     return 0
 

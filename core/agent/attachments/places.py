@@ -10,7 +10,6 @@ import os
 import re
 import stat
 from difflib import get_close_matches
-from hashlib import sha256
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -23,7 +22,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.masking import masked_file
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.kinds import has_known_ending
-from ua_tui.core.storage.paths import numbered, safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.regular_file import NotRegular, open_regular
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
@@ -104,14 +103,8 @@ def attach_data(workspace: Workspace, name: str, data: bytes) -> Written:
     Raises:
         WorkspaceError: it cannot be written.
     """
-    content = masked_file(BytesIO(data), workspace.redactor).read()
-    digest = sha256(content).hexdigest()
-    for path in numbered(f"{FOLDER}/{safe_name(name)}"):
-        if not workspace.exists(path):
-            return workspace.write(path, content)
-        if sha256(workspace.read(path)).hexdigest() == digest:
-            return Written(path, len(content), digest)
-    raise WorkspaceError(f"{clean_line(name, 200)} cannot be added: too many files have this name")
+    content = masked_file(BytesIO(data), workspace.redactor)
+    return workspace.root.write_new(f"{FOLDER}/{safe_name(name)}", content, once=True)
 
 
 def _shown(file: Path) -> str:

@@ -96,17 +96,13 @@ def _yaml(head: str, origin: str) -> Any:
                 "put quotes around it"
             )
         return loader(head).get_single_data()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
         # The first line of the file is the one before the front matter.
         where = f" in line {mark.line + 2}" if mark is not None else ""
-        why = clean_line(error.problem or error.context or "it cannot be read", 200)
+        why = clean_line(getattr(error, "problem", None) or str(error), 200)
         raise SettingsError(
             f"the front matter of {origin} is not valid YAML{where} ({why}): put quotes around text with a colon"
-        ) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SettingsError(
-            f"the front matter of {origin} is not valid YAML: {clean_line(str(error), 200)}"
         ) from error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -21,15 +20,6 @@ from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, without_surrogates
 
 _Text = Annotated[str, Meta(pattern=r"\S", max_length=2_000)]
-
-
-class _Fields(msgspec.Struct, forbid_unknown_fields=True):
-    name: Annotated[str, Meta(pattern=r"\S", max_length=80)]
-    message: _Text
-    requires: _Text | None = None
-    checked: _Text | None = None
-    when: _Text | None = None
-    agents: Literal["others"] | None = None
 
 
 @cache
@@ -55,32 +45,30 @@ def _compiled(pattern: str) -> Any:
         raise ValueError(clean_line(reason, 200)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentRule:
-    """A rule for the sub-agent of its definition, or with `for_others` for every other one.
+class SubagentRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule as a file has it, for the sub-agent of its definition, or with `agents` for every other one.
 
-    The rule applies if the expression `condition` is found in the request (in its first 100,000 characters, ignoring
-    case), or always if there is none. Then either `required` must be
-    a file that is not empty, or no check of a report that matches `checked` may have found what differs or was never
-    seen.
-    Both are paths in the workspace whose parts may have the wildcards `*`, `?` and `[...]`; one of them is empty.
+    The rule applies if the expression `when` is found in the request (in its first 100,000 characters, ignoring case),
+    or always if there is none. Then either `requires` must be a file that is not empty, or no check of a report that
+    matches `checked` may have found what differs or was never seen.
+    Both are paths in the workspace whose parts may have the wildcards `*`, `?` and `[...]`; one of them is missing.
     `message` is sent to the sub-agent unchanged, and never contains text of a tool or a page; what a check found
-    follows it.
+    follows it. `agent` is the name of the sub-agent whose definition has the rule.
     """
 
-    name: str
-    agent: str
-    required: str
-    message: str
-    condition: str = ""
-    checked: str = ""
-    for_others: bool = False
+    name: Annotated[str, Meta(pattern=r"\S", max_length=80)]
+    message: _Text
+    requires: _Text | None = None
+    checked: _Text | None = None
+    when: _Text | None = None
+    agents: Literal["others"] | None = None
+    agent: str = ""
 
     def holds(self, agent: str, request: str) -> bool:
         """Whether the rule applies to `agent` for `request`."""
-        return (self.agent == agent) != self.for_others and (
-            not self.condition
-            or _compiled(self.condition).search(without_surrogates(request[:LONGEST_PROMPT])) is not None
+        return (self.agent == agent) == (self.agents is None) and (
+            self.when is None
+            or _compiled(self.when).search(without_surrogates(request[:LONGEST_PROMPT])) is not None
         )
 
 
@@ -123,8 +111,8 @@ def read_rules(value: Any, agent: str, *, origin: str, compiled: bool = True) ->
         SettingsError: the list or one of its rules is wrong; the message names `origin`.
     """
     where = f"compliance of {origin}"
-    given: list[_Fields] = converted(
-        value or [], Annotated[list[_Fields], Meta(max_length=MOST_PARTS)], where
+    given: list[SubagentRule] = converted(
+        value or [], Annotated[list[SubagentRule], Meta(max_length=MOST_PARTS)], where
     )
     rules = [_rule(each, agent, f"rule {each.name} of {origin}", compiled=compiled) for each in given]
     if len({rule.name for rule in rules}) < len(rules):
@@ -132,7 +120,7 @@ def read_rules(value: Any, agent: str, *, origin: str, compiled: bool = True) ->
     return tuple(rules)
 
 
-def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> SubagentRule:
+def _rule(fields: SubagentRule, agent: str, where: str, *, compiled: bool) -> SubagentRule:
     if (fields.requires is None) == (fields.checked is None):
         raise SettingsError(f"{where} needs one of the fields requires and checked")
     path = fields.requires or fields.checked or ""
@@ -150,12 +138,5 @@ def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> Subagen
             f"the `when` of {where} is not a valid regular expression, or uses look-around or back-references "
             f"({error}). Correct it, or omit it for a rule that always applies"
         ) from error
-    return SubagentRule(
-        name=clean_line(fields.name),
-        agent=agent,
-        required=fields.requires or "",
-        checked=fields.checked or "",
-        message=fields.message.strip(),
-        condition=fields.when or "",
-        for_others=fields.agents is not None,
-    )
+    message = fields.message.strip()
+    return msgspec.structs.replace(fields, name=clean_line(fields.name), message=message, agent=agent)

@@ -29,8 +29,6 @@ Value = str | int | float | bool | list[str]
 
 _LONGEST_ANSWER = 10_000
 """How many characters a text can have whose field names no limit."""
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,3})?")
 _DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
 _TIME = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)"
 _FORMATS = {
@@ -214,17 +212,15 @@ def _checked_text(field: FormField, raw: object) -> str:
 
 def _checked_number(field: FormField, raw: object) -> int | float:
     whole = field.kind == "integer"
-    if isinstance(raw, str):
-        text = raw.strip()
-        pattern, description = (
-            (_INTEGER, "a whole number, such as 3") if whole else (_NUMBER, "a number, such as 2.5")
-        )
-        _refuse_unless(pattern.fullmatch(text) is not None, f"Enter {description}.")
-        raw = int(text) if _INTEGER.fullmatch(text) else float(text)
-    if not isinstance(raw, int | float) or isinstance(raw, bool) or (whole and raw != int(raw)):
-        raise FormError("Enter a whole number." if whole else "Enter a number.")
-    _refuse_unless(math.isfinite(raw) and _is_within(field, raw), f"Enter a number: {_range(field, '')}.")
-    return int(raw) if whole else raw
+    given = raw.strip() if isinstance(raw, str) else raw
+    try:
+        number: int | float = msgspec.convert(given, int if whole else float, strict=False)
+    except msgspec.ValidationError as error:
+        wanted = "a whole number, such as 3" if whole else "a number, such as 2.5"
+        raise FormError(f"Enter {wanted}.") from error
+    is_finite = -math.inf < number < math.inf
+    _refuse_unless(is_finite and _is_within(field, number), f"Enter a number: {_range(field, '')}.")
+    return number
 
 
 def _refuse_unless(holds: bool, problem: str) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonObject, value_in
 from ua_tui.core.text import clean_line
-
-if TYPE_CHECKING:
-    from ua_tui.core.agent.messages.results import RawResult
 
 log = logging.getLogger(__name__)
 
@@ -49,31 +45,6 @@ class MalformedMessages(msgspec.Struct, eq=False):
             f"{quantity(count, 'message')} from the agent {were} malformed; what could be read is kept. "
             "Details are in run.log."
         )
-
-
-class UnmatchedResults(msgspec.Struct, eq=False):
-    """The results of one connection that fit no open call; `malformed` counts those that never do."""
-
-    malformed: MalformedMessages
-    early: dict[str, RawResult] = {}
-    """The results that came before their calls."""
-    cancelled: set[str] = set()
-    """The calls that were ended without their results, which may still come."""
-
-    def add(self, raw: RawResult, *, was_called: bool) -> None:
-        """Add a result; `was_called` says that its call has started before and is over."""
-        if raw.tool_use_id in self.cancelled:
-            log.info("a result came for the cancelled call %s", raw.tool_use_id)
-        elif was_called or len(self.early) >= MOST_ENTRIES:
-            self.malformed.note("a second result of a call, or one without a call", raw.tool_use_id)
-        else:
-            self.early.setdefault(raw.tool_use_id, raw)
-
-    def end_query(self) -> None:
-        """Count what fits no call of the query that ends now."""
-        for tool_use_id in self.early:
-            self.malformed.note("a result without a call", tool_use_id)
-        self.early.clear()
 
 
 class _Message(Struct, kw_only=True):

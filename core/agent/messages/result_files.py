@@ -7,7 +7,6 @@ not read there. Observers and events get a result, too: a large one is adapted a
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -37,7 +36,7 @@ from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.events.units import quantity, size
-from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, objects_in, text_in
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, objects_in, text_in
 from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
 from ua_tui.core.redaction.masking import masked_file
@@ -152,13 +151,12 @@ class ResultStore(msgspec.Struct, eq=False):
 
     def receive(self, tool_name: str, tool_use_id: str, response: Any, transcript: str) -> Received:
         """Store the files of a result, and the text of one that is too large for the model."""
-        if tool_name == READ_RESOURCE:
-            response, files = self._move_resources(response, transcript)
-            return Received(response if files else None, response, files)
-        if not tool_name.startswith("mcp__"):
+        if tool_name != READ_RESOURCE and not tool_name.startswith("mcp__"):
             return Received(for_observers=response)
         response, files = self._move_files(tool_name, response, transcript)
         given = Received(response if files else None, response, files)
+        if tool_name == READ_RESOURCE:
+            return given
         saved = replaced_path(response)
         # The toolkit's own limit is higher, and the command line knows it.
         is_own = tool_name.startswith(f"mcp__{TOOLKIT}__")
@@ -205,42 +203,31 @@ class ResultStore(msgspec.Struct, eq=False):
         self, tool_name: str, response: Any, transcript: str
     ) -> tuple[Any, tuple[ReturnedFile, ...]]:
         """The response with the paths of its files in the workspace, to which they are moved."""
-        folder = results_folder(transcript)
-        if folder is None or not isinstance(response, list):
+        folder, blocks = results_folder(transcript), list_in(response, "contents") or list_in(response)
+        if folder is None or not blocks:
             return response, ()
         wanted = re.compile(rf"{re.escape(str(folder))}/{_BLOB}")
-        blocks, files, origin = [], [], None
-        for block in response:
-            text = _text(block)
-            if text is not None and len(text) <= LONGEST_NOTICE:
-                origin = _ORIGIN.match(text) or origin
-                if paths := dict.fromkeys(wanted.findall(text)):
-                    own = "_".join(tool_name.removeprefix("mcp__").split("__"))
-                    name = str(origin["uri"] if origin and origin["uri"] else own)
-                    moved = {path: self._moved(Path(path), name) for path in paths}
-                    files += [each for each in moved.values() if each]
-                    blocks.append({**block, "text": wanted.sub(partial(_new_path, moved), text)})
-                    origin = None
-                    continue
-            blocks.append(block)
-        return (blocks, tuple(files)) if blocks != response else (response, ())
-
-    def _move_resources(self, response: Any, transcript: str) -> tuple[Any, tuple[ReturnedFile, ...]]:
-        """The response of the tool that reads resources, in its own form, with the paths of their files."""
-        changed, files = [], []
-        for each in list_in(response, "contents"):
-            match each:
-                case {"blobSavedTo": str(path)} if Path(path).parent == results_folder(transcript):
-                    moved = self._moved(Path(path), str(each.get("uri") or "resource"))
-                case _:
-                    moved, path = None, ""
-            if moved is None:
-                changed.append(each)
+        changed, files, origin = [], [], None
+        for block in blocks:
+            given = object_in(block)
+            texts = {name: text for name in ("text", "blobSavedTo") if (text := text_in(given, name))}
+            if any(len(text) > LONGEST_NOTICE for text in texts.values()):
+                texts = {}
+            origin = _ORIGIN.match(texts.get("text", "")) or origin
+            paths = dict.fromkeys(path for text in texts.values() for path in wanted.findall(text))
+            if not paths:
+                changed.append(block)
                 continue
-            files.append(moved)
-            text = text_in(each, "text").replace(path, moved.path)
-            changed.append({**each, "blobSavedTo": moved.path, "text": text})
-        return ({**response, "contents": changed}, tuple(files)) if files else (response, ())
+            own = "_".join(tool_name.removeprefix("mcp__").split("__"))
+            called = text_in(given, "uri") or (origin and origin["uri"]) or own
+            moved = {path: self._moved(Path(path), called) for path in paths}
+            files += [each for each in moved.values() if each]
+            new_path = partial(_new_path, moved)
+            changed.append(given | {name: wanted.sub(new_path, text) for name, text in texts.items()})
+            origin = None
+        if changed == blocks:
+            return response, ()
+        return (changed if isinstance(response, list) else {**response, "contents": changed}), tuple(files)
 
     def _moved(self, path: Path, name: str) -> ReturnedFile | None:
         try:
@@ -376,8 +363,8 @@ _OTHERS = "downloads"
 def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFile:
     """Move a file that the command line wrote to the workspace; `name` is untrusted, and a safe one is made of it.
 
-    Its bytes decide whether it is a media file; secrets in a text are masked. If a file with the same content exists in
-    the folder, that is the result.
+    Its bytes decide whether it is a media file; secrets in a text are masked. If a file of that name has the same
+    content already, that is the result.
 
     Raises:
         WorkspaceError: it is too large, or cannot be read or written.
@@ -394,29 +381,10 @@ def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFi
             media_suffix(head) if is_media else (".pdf" if head.startswith(b"%PDF-") else path.suffix.lower())
         )
         kept_file = file if is_media else masked_file(file, workspace.redactor)
-        kept = _kept(workspace, folder, _allowed(_stem(workspace, name), suffix, head), kept_file)
+        name = _allowed(_stem(workspace, name), suffix, head)
+        kept = workspace.root.write_new(f"{folder}/{name}", kept_file, once=True)
     path.unlink(missing_ok=True)
-    return kept
-
-
-def _kept(workspace: Workspace, folder: str, name: str, file: IO[bytes]) -> ReturnedFile:
-    digest = _digest(file)
-    size = file.tell()
-    for entry in workspace.list(folder) if workspace.exists(folder) else ():
-        # It can be gone meanwhile.
-        with suppress(WorkspaceError):
-            if not entry.is_dir and entry.size == size:
-                with workspace.root.opened(f"{folder}/{entry.name}") as other:
-                    if _digest(other) == digest:
-                        return ReturnedFile(f"{folder}/{entry.name}", is_new=False)
-    return ReturnedFile(workspace.root.write_new(f"{folder}/{name}", file).path)
-
-
-def _digest(file: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while piece := file.read(PIECE):
-        digest.update(piece)
-    return digest.hexdigest()
+    return ReturnedFile(kept.path, is_new=kept.is_new)
 
 
 def _stem(workspace: Workspace, name: str) -> str:

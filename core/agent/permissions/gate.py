@@ -75,25 +75,12 @@ def changes_in(changed: Any, before: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {' → '.join(_differing(_text(before), _text(changed)))}"
 
 
-def _differing(before: str, after: str) -> tuple[str, str]:
-    """Two texts; of long ones the parts that differ, with a few characters around them."""
-    if max(len(before), len(after)) <= LONGEST_NAME:
-        return _shown(before), _shown(after)
-    head = _same(before, after)
-    tail = _same(before[head:][::-1], after[head:][::-1])
-    start, around = max(0, head - 30), max(0, tail - 30)
-
-    def part(text: str) -> str:
-        end = len(text) - around
-        return _shown(f"{'…' if start else ''}{text[start:end]}{'…' if around else ''}")
-
-    return part(before), part(after)
-
-
-def _same(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _differing(before: str, after: str) -> list[str]:
+    """Two texts; long ones from a few characters before they differ."""
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((place for place, (a, b) in pairs if a != b), min(len(before), len(after)))
+    start = same - 30 if max(len(before), len(after)) > LONGEST_NAME and same > 30 else 0
+    return [_shown(f"{'…' if start else ''}{text[start:]}") for text in (before, after)]
 
 
 def _text(value: Any) -> str:

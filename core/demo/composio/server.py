@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from mcp.server.lowlevel import Server
@@ -33,14 +34,12 @@ from ua_tui.core.demo.composio.services import (
     NO_AUTH,
     DemoRemoteSession,
     Services,
-    ToolFailed,
 )
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
 from ua_tui.core.json_values import JsonMapping, JsonObject, object_in, table_of
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
-META_SLUGS = frozenset(tool.slug for tool in REMOTE_TOOLS)
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 SessionHandler = Callable[[Request, DemoRemoteSession], Awaitable[Response]]
 
@@ -79,7 +78,7 @@ class ComposioServer:
             Route(one + "/execute_meta", self._with_session(self._execute), methods=["POST"]),
             Route(one + "/link", self._with_session(self._link), methods=["POST"]),
             Route(one + "/mounts/files/{way}_url", self._with_session(self._transfer_url), methods=["POST"]),
-            Route("/storage/{ticket}", self._mounts.stored, methods=["GET", "PUT"]),
+            Route("/storage/{session_id}/{path:path}", self._mounts.stored, methods=["GET", "PUT"]),
             Route(
                 "/api/v3.1/connected_accounts/{account_id}",
                 self._guarded(self._connected_account),
@@ -153,17 +152,7 @@ class ComposioServer:
 
     async def _execute(self, request: Request, session: DemoRemoteSession) -> Response:
         body = await _json_object(request)
-        slug = body.get("tool_slug") or body["slug"]
-        if slug in META_SLUGS:
-            return await self._run_meta(session, slug, body)
-        log_id = f"log_{secrets.token_urlsafe(9)}"
-        try:
-            data = await self._services.execute(session, slug, body.get("arguments") or {})
-        except ToolFailed as error:
-            return JSONResponse({"data": {}, "error": str(error), "log_id": log_id, "result_type": "failed"})
-        return JSONResponse({"data": data, "error": None, "log_id": log_id, "result_type": "completed"})
-
-    async def _run_meta(self, session: DemoRemoteSession, slug: str, body: JsonMapping) -> Response:
+        slug = str(body.get("tool_slug") or body["slug"])
         answer = await self._services.call(session, slug, body.get("arguments") or {})
         content = answer.content if isinstance(answer.content, dict) else {"data": {"result": answer.content}}
         error = content.get("error") or (answer.text if answer.failed else None)
@@ -319,18 +308,11 @@ def sandbox_files() -> Mapping[str, bytes]:
     return {name: folder.joinpath(name).read_bytes() for name in RECORDED}
 
 
-class _Ticket(msgspec.Struct, frozen=True):
-    session_id: str
-    path: str
-    method: str
-
-
 class Mounts(msgspec.Struct, eq=False):
     """The mount `files` of every session: its files by session and path; a new session has the `recorded` ones."""
 
     recorded: Mapping[str, bytes]
     _files: dict[str, dict[str, bytes]] = {}
-    _tickets: dict[str, _Ticket] = {}
 
     def files(self, session_id: str) -> dict[str, bytes]:
         """The files of a session by path below the mount."""
@@ -347,11 +329,10 @@ class Mounts(msgspec.Struct, eq=False):
         path = str(body.get("mount_relative_path", ""))
         if method == "GET" and path not in self.files(session_id):
             return None
-        ticket = secrets.token_urlsafe(18)
-        self._tickets[ticket] = _Ticket(session_id, path, method)
+        name = "download_url" if method == "GET" else "upload_url"
         return JSONResponse(
             {
-                "download_url" if method == "GET" else "upload_url": f"{request.base_url}storage/{ticket}",
+                name: f"{request.base_url}storage/{session_id}/{quote(path)}",
                 "expires_at": stamp(datetime.now(UTC) + LIFETIME),
                 "mount_relative_path": path,
                 "sandbox_mount_prefix": PREFIX,
@@ -360,15 +341,12 @@ class Mounts(msgspec.Struct, eq=False):
 
     async def stored(self, request: Request) -> Response:
         """Answer at a presigned address, which needs no key."""
-        ticket = self._tickets.get(request.path_params["ticket"])
-        if ticket is None or ticket.method != request.method.replace("HEAD", "GET"):
-            return Response("AccessDenied", 403)
-        files = self.files(ticket.session_id)
-        if ticket.method == "GET":
-            kind = mimetypes.guess_type(ticket.path)[0] or "application/octet-stream"
-            return Response(files[ticket.path], media_type=kind)
-        files[ticket.path] = await request.body()
-        return Response(status_code=200)
+        files, path = self.files(request.path_params["session_id"]), request.path_params["path"]
+        if request.method == "PUT":
+            files[path] = await request.body()
+            return Response(status_code=200)
+        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        return Response(files[path], media_type=kind)
 
 
 def stamp(moment: datetime) -> str:

@@ -20,7 +20,7 @@ def test_every_change_is_shown_at_its_place() -> None:
         (
             {"body": "a" * 300 + "old" + "b" * 300},
             {"body": "a" * 300 + "new" + "b" * 300},
-            [f"body: …{'a' * 30}old{'b' * 30}… → …{'a' * 30}new{'b' * 30}…"],
+            [f"body: …{'a' * 30}old{'b' * 165}… → …{'a' * 30}new{'b' * 165}…"],
         ),
         ({"body": "a" * 300}, {"body": "a" * 301}, [f"body: …{'a' * 30} → …{'a' * 31}"]),
         ({"a": 1}, {"a": 1}, []),

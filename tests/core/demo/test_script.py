@@ -137,16 +137,6 @@ def test_a_refused_tool_and_a_cancelled_authentication_end_the_turn(script: Scri
     assert "Nothing has been sent" in turn.text
 
 
-def test_tool_that_is_not_offered_is_not_called(script: Script) -> None:
-    request = {
-        "tools": [{"name": "Agent"}],
-        "messages": [{"role": "user", "content": "Plot the monthly revenue"}],
-    }
-    turn = script.next(request)
-    assert not turn.calls
-    assert "COMPOSIO_REMOTE_WORKBENCH" in turn.text
-
-
 def test_a_resumed_query_goes_on_where_it_was(script: Script) -> None:
     dialogue, straight = Dialogue(script), Dialogue(script)
     first = dialogue.say("Plot the monthly revenue in the workbench")

@@ -291,17 +291,6 @@ def test_the_conversation_is_whole_although_the_clock_was_set_back(recorded: Rec
     assert "Question 4" not in transcript
 
 
-@pytest.mark.parametrize("why", [errno.EXDEV, errno.EOPNOTSUPP])
-def test_files_are_copied_where_the_file_system_cannot(
-    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, why: int
-) -> None:
-    def refuse(*_args: object) -> int:
-        raise OSError(why, os.strerror(why))
-
-    monkeypatch.setattr(os, "copy_file_range", refuse)
-    assert (recorded.fork() / "work_products/2.md").read_text() == "# Report 2\n"
-
-
 def test_nothing_that_the_fork_writes_reaches_the_original(recorded: Recorded) -> None:
     outside = recorded.base / "outside.md"
     outside.write_text("mine")
@@ -430,7 +419,7 @@ def test_without_space_nothing_is_left(recorded: Recorded, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before, sessions = content_of(recorded.folder), sorted(os.listdir(recorded.folder.parent))
-    monkeypatch.setattr(os, "copy_file_range", full)
+    monkeypatch.setattr(shutil, "copyfileobj", full)
     with pytest.raises(WorkspaceError, match="No space left on device; free some space"):
         recorded.fork("q2")
     assert sorted(os.listdir(recorded.folder.parent)) == sessions

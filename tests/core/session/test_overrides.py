@@ -49,18 +49,10 @@ def test_what_is_named_for_this_run_wins_alone() -> None:
         assert terms(resumed) == tuple(expected.values())
 
 
-def test_what_makes_no_sense_any_more_gives_way() -> None:
-    events: tuple[tuple[Event, str, object], ...] = (
-        (ModelChosen(effort="sideways"), "effort", "sideways"),
-        (ModelChosen(model="two words"), "model", "two words"),
-        (BudgetRaised(spent_usd=0.0, limit_usd=float("nan")), "max_cost_usd", None),
-    )
-    for event, name, value in events:
-        resumed = overrides(event).apply(Settings(model="fable", max_cost_usd=1.0), ())
-        assert list(resumed.overruled) == [name]
-        assert value in (resumed.overruled[name], None)
-        assert resumed.settings.effort is None
-        assert resumed.settings.max_cost_usd == 1.0
+def test_an_effort_that_is_not_known_any_more_gives_way() -> None:
+    resumed = overrides(ModelChosen(effort="sideways")).apply(Settings(model="fable"), ())
+    assert resumed.overruled == {"effort": "sideways"}
+    assert resumed.settings.effort is None
 
 
 def test_the_agent_is_never_given_a_model_to_fall_back_on_from_itself() -> None:

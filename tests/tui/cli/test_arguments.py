@@ -181,6 +181,7 @@ def test_bash_completes_sessions_and_runs_no_name(tmp_path: Path, capsys: Output
         (tmp_path / "AGENT_RUN_WORKSPACES" / name).mkdir(parents=True)
     assert "_shtab_ua_tui_compare_pos_1_COMPGEN=_ua_tui_sessions\n" in script
     assert "_shtab_ua_tui_help_pos_0_choices=(run sessions " in script
+    assert f"_shtab_ua_tui_find___kind_choices=({' '.join(KINDS)})\n" in script
     asked = f"{script}\n_ua_tui_sessions ''"
     done = subprocess.run(["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["latest", "session_20261121_074110"]

@@ -276,7 +276,7 @@ async def test_entries_are_offered_but_no_key_and_a_wrong_one_is_reported_beside
         screen.withdraw()
         await pilot.pause()
         for keys, message in (
-            (["1", *"abc", "enter"], "too short"),
+            (["1", *"sk-ant-oat", "enter"], "This is the token of a Claude login"),
             (["3", "enter"], "Enter or paste the key."),
             (["4", "ctrl+u", *"ftp://x", "enter"], "This is not an address"),
         ):
