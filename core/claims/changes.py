@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
 import msgspec
 
@@ -40,55 +39,36 @@ def compare_claims(before: Iterable[Claim], after: Iterable[Claim]) -> ClaimChan
     that changed, the most alike first.
     """
     old, new = ([claim for claim in claims if claim.kind != "link"] for claims in (before, after))
-    taken: tuple[set[int], set[int]] = (set(), set())
-    paired: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
-    # What is equal is taken before alike ones are searched.
-    for _, left, right in chain(_equal(old, new), _alike(old, new, taken)):
-        if left not in taken[0] and right not in taken[1]:
-            taken[0].add(left)
-            taken[1].add(right)
-            paired[_exact(old[left]) == _exact(new[right])].append((left, right))
-    same, changed = (
-        tuple((old[left], new[right]) for left, right in sorted(paired[is_same], key=lambda pair: pair[1]))
-        for is_same in (True, False)
-    )
+    earlier: dict[int, int] = {}
+    later: dict[int, int] = {}
+    for _, left, right in sorted(_alike(old, new), key=lambda pair: (-pair[0], pair[1], pair[2])):
+        if left not in later and right not in earlier:
+            earlier[right], later[left] = left, right
+    pairs = [(old[left], new[right]) for right, left in sorted(earlier.items())]
     return ClaimChanges(
-        new=tuple(claim for at, claim in enumerate(new) if at not in taken[1]),
-        gone=tuple(claim for at, claim in enumerate(old) if at not in taken[0]),
-        changed=changed,
-        same=same,
+        new=tuple(claim for at, claim in enumerate(new) if at not in earlier),
+        gone=tuple(claim for at, claim in enumerate(old) if at not in later),
+        changed=tuple(pair for pair in pairs if _exact(pair[0]) != _exact(pair[1])),
+        same=tuple(pair for pair in pairs if _exact(pair[0]) == _exact(pair[1])),
     )
 
 
-def _equal(old: Sequence[Claim], new: Sequence[Claim]) -> Iterator[tuple[float, int, int]]:
-    """The pairs with the same words, which need no search for alike ones, in the order of both."""
-    places = defaultdict[tuple[str, str, frozenset[str]], list[int]](list)
-    for left in reversed(range(len(old))):
-        places[old[left].kind, _exact(old[left]), _words(old[left])].append(left)
-    for right, after in enumerate(new):
-        if known := places.get((after.kind, _exact(after), _words(after))):
-            yield 2.0, known.pop(), right
-
-
-def _alike(
-    old: Sequence[Claim], new: Sequence[Claim], taken: tuple[set[int], set[int]]
-) -> Iterator[tuple[float, int, int]]:
-    """The pairs of the others whose sentences are alike, the most alike first; equal words come before others."""
-    words = [[_words(claim) for claim in claims] for claims in (old, new)]
+def _alike(old: Sequence[Claim], new: Sequence[Claim]) -> Iterator[tuple[float, int, int]]:
+    """The pairs whose sentences are alike, and how much; equal words count more than any others."""
+    words = [_words(claim) for claim in old]
     having = defaultdict[tuple[str, str], list[int]](list)
     for left, before in enumerate(old):
-        for word in words[0][left] if left not in taken[0] else ():
+        for word in words[left]:
             having[before.kind, word].append(left)
-    found = []
     for right, after in enumerate(new):
+        own = _words(after)
         shared = Counter[int]()
-        for word in words[1][right] if right not in taken[1] else ():
+        for word in own:
             shared.update(having.get((after.kind, word), ()))
         for left, both in shared.items():
-            share = both / (len(words[0][left]) + len(words[1][right]) - both)
+            share = both / (len(words[left]) + len(own) - both)
             if share >= _LEAST_ALIKE:
-                found.append((share + (_exact(old[left]) == _exact(after)), left, right))
-    yield from sorted(found, key=lambda pair: (-pair[0], pair[1], pair[2]))
+                yield share + (_exact(old[left]) == _exact(after)), left, right
 
 
 def _words(claim: Claim) -> frozenset[str]:

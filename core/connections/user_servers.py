@@ -203,19 +203,17 @@ def project_servers(folder: Path) -> _Found:
 
 
 def settings_servers(tables: Sequence[SourcedValue]) -> _Found:
-    """Read the tables `[mcp_servers.NAME]` of settings files; each name counts once.
+    """Read the tables `[mcp_servers.NAME]` of settings files.
 
     The user's own settings come before those of a folder, which cannot replace a trusted server.
     """
-    found: dict[str, UserServer | UnusableServer] = {}
+    found: _Found = []
     for each in sorted(tables, key=lambda each: each.in_folder):
         if isinstance(each.value, Mapping):
-            servers = _servers_of(each.value, "mcp_servers", str(each.path), in_folder=each.in_folder)
+            found += _servers_of(each.value, "mcp_servers", str(each.path), in_folder=each.in_folder)
         else:
-            servers = _unusable_file("mcp_servers", "no_settings_table", each.origin)
-        for server in servers:
-            found.setdefault(server.name, server)
-    return list(found.values())
+            found += _unusable_file("mcp_servers", "no_settings_table", each.origin)
+    return found
 
 
 def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) -> Connection:

@@ -50,12 +50,8 @@ class _Site(msgspec.Struct):
 
 
 class RobotsCache(msgspec.Struct, eq=False):
-    """A cache of rules by site, for a day; the least recently used sites are dropped.
+    """A cache of rules by site, for a day; the least recently used sites are dropped."""
 
-    `user_agent` is the name that rules are looked up for.
-    """
-
-    user_agent: str
     _sites: OrderedDict[str, _Site] = msgspec.field(default_factory=OrderedDict)
 
     async def check(
@@ -86,7 +82,7 @@ class RobotsCache(msgspec.Struct, eq=False):
             rules = site.rules
         finally:
             site.lock.release()
-        if not rules.can_fetch(url, self.user_agent):
+        if not rules.can_fetch(url, USER_AGENT):
             raise FetchRefused("the site's robots.txt forbids it; choose another source", code="robots")
 
 
@@ -228,8 +224,6 @@ class Fetcher:
         timeout: float = 20.0,
         concurrency: int = 10,
         per_host: int = 4,
-        robots: bool = True,
-        user_agent: str = USER_AGENT,
         resolve: Resolver = resolve_host,
     ) -> None:
         self._allow = frozenset(map(parse_endpoint, allow))
@@ -238,8 +232,7 @@ class Fetcher:
         self._max_decoded = max_decoded
         self._timeout = timeout
         self._per_host = per_host
-        self._robots = RobotsCache(user_agent) if robots else None
-        self._user_agent = user_agent
+        self._robots = RobotsCache()
         self.report: Report = lambda _method, _address: nullcontext(lambda _status: None)
         self._transport = guarded_transport(
             GuardedBackend(self._allow, self._routes, resolve),
@@ -261,7 +254,7 @@ class Fetcher:
             FetchRefused: the address, scheme, port, robots.txt, media type or size rules the page out.
             ConnectionFailed: the page cannot be reached, answers with an error or takes too long.
         """
-        target, answer = await self._follow(self._target(url), _Deadline(self._timeout), self._robots)
+        target, answer = await self._follow(self._target(url), _Deadline(self._timeout))
         if not 200 <= answer.status < 300:
             raise status_error(answer.status, answer.headers)
         return Page(
@@ -274,14 +267,15 @@ class Fetcher:
         )
 
     async def _follow(
-        self, target: _Target, deadline: _Deadline, robots: RobotsCache | None, size: int | None = None
+        self, target: _Target, deadline: _Deadline, size: int | None = None
     ) -> tuple[_Target, _Answer]:
+        """Make a request with its redirects; with `size`, one for the first bytes of a robots.txt."""
         passed: set[str] = set()
         for _ in range(MAX_REDIRECTS + 1):
             passed.add(str(target.url))
-            if robots is not None:
+            if size is None:
                 read = partial(self._read_robots, target, deadline)
-                await robots.check(target.origin, str(target.url), read, deadline.paused)
+                await self._robots.check(target.origin, str(target.url), read, deadline.paused)
             attempt = partial(self._attempt, target, deadline, size)
             answer = await with_retries(attempt, lambda seconds: seconds < deadline.left)
             location = answer.headers.get("location")
@@ -333,7 +327,7 @@ class Fetcher:
             "GET",
             target.wire,
             headers={
-                "user-agent": self._user_agent,
+                "user-agent": USER_AGENT,
                 "accept": "text/html,application/xhtml+xml,text/plain,text/markdown,application/json;q=0.9,"
                 "application/rss+xml;q=0.9,application/atom+xml;q=0.9,application/feed+json;q=0.9,"
                 "application/xml;q=0.8,application/pdf;q=0.8,*/*;q=0.1",
@@ -400,7 +394,7 @@ class Fetcher:
     async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:
         """Return the text of a site's robots.txt, empty if the site has none or refuses access to it."""
         where = self._target(f"{target.origin}/robots.txt")
-        _, answer = await self._follow(where, deadline, None, 512 << 10)
+        _, answer = await self._follow(where, deadline, 512 << 10)
         if answer.status >= 500:
             raise ConnectionFailed(
                 f"the site's robots.txt answers with {answer.status}; try again later", code="robots"

@@ -47,7 +47,7 @@ _WINDOW = 12
 
 def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     """The figure that near passages have in a claim's place, and whether it is surely meant."""
-    figure = look.statement.figures[at]
+    figure = look.figures[at]
     near = [*(match.passage for match in look.found), *look.near[:_WINDOW]]
     scored = [(_score(look, at, other), other) for other in others(look, at, near)]
     if not scored:
@@ -63,7 +63,7 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
 
 def altered(look: Look, at: int) -> Match | None:
     """The figure of near passages that a claim is with another scale, unit or order of digits, if no source has it."""
-    figure = look.statement.figures[at]
+    figure = look.figures[at]
     if figure.kind != "amount" or look.places[at]:
         return None
     if len(figure.digits) < 2 and not figure.readings[0].shown % 1:
@@ -90,7 +90,7 @@ def altered(look: Look, at: int) -> Match | None:
 
 def misdated(look: Look, at: int) -> Match | None:
     """The date that a passage has in the place of a claim's, which no source has."""
-    figure, passages = look.statement.figures[at], look.corpus.passages
+    figure, passages = look.figures[at], look.corpus.passages
     if figure.kind != "date" or look.places[at]:
         return None
     _, month, day = figure.date
@@ -127,7 +127,7 @@ def _is_elsewhere(look: Look, figure: Figure) -> bool:
 
 def _score(look: Look, at: int, other: Match) -> float:
     """How likely another value is what a claim should say."""
-    figure = look.statement.figures[at]
+    figure = look.figures[at]
     score = _place(look, at, other)
     if is_slip(figure, other.figure) and not _is_elsewhere(look, figure):
         score += _SLIP
@@ -139,7 +139,7 @@ def others(
     look: Look, at: int, passages: list[int], is_meant: Callable[[Figure, Figure], bool] | None = None
 ) -> Iterator[Match]:
     """The figures of passages that may be meant, which are of a claim's kind, and are none of the sentence's."""
-    figure = look.statement.figures[at]
+    figure = look.figures[at]
     for passage in dict.fromkeys(passages):
         for source in look.corpus.passages[passage].figures[:_MOST]:
             if (passage, source.start) not in look.stated and (is_meant or look.is_of_kind)(figure, source):
@@ -150,7 +150,7 @@ def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
     """Another value whose place is more like the claim's than that of its own value, and whether it is much more."""
     if (own := _of_own_cell(look, at, match)) is not None:
         return own, True
-    figure = look.statement.figures[at]
+    figure = look.figures[at]
     if sum(each is not None and each.figure is match.figure for each in look.matches) > 1:
         # "2,600 km² (about 1,000 square miles)" is one value.
         return None
@@ -173,7 +173,7 @@ def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
     known, name = passages[match.passage], row.name
     if not (known.cells and name):
         return None
-    years = YEAR.findall(row.header(look.statement.figures[at]))
+    years = YEAR.findall(row.header(look.figures[at]))
     number, own = match.passage, known.column(match.figure)
     columns = [n for n, cell in enumerate(known.cells) if years and YEAR.findall(cell.header) == years]
     column = columns[0] if len(columns) == 1 else own
@@ -198,7 +198,7 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
                 continue
             if passages[first.passage].group != passages[second.passage].group:
                 continue
-            a, b = look.statement.figures[one], look.statement.figures[other]
+            a, b = look.figures[one], look.figures[other]
             if not _are_alike(a, b):
                 continue
             own = look.statement.passage.moments
@@ -230,7 +230,7 @@ def _order(one: Figure, other: Figure, first: Moment, second: Moment) -> int:
 
 def is_contrary(look: Look, at: int) -> bool:
     """Whether a sentence says that a value rose from one beside it, which is larger, or fell from a smaller one."""
-    figures, figure = look.statement.figures, look.statement.figures[at]
+    figures, figure = look.figures, look.figures[at]
     return figure.role == "present" and any(
         former.role == "past"
         and figure.unit == former.unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import check_stopped
@@ -72,16 +72,14 @@ def check_figures(
         earlier.add(operands.own)
 
 
+@dataclass
 class _Judge:
-    """Gives the figures of a sentence their states."""
+    """Gives the figures of a sentence their states; `close` counts those that are looked at closely."""
 
-    def __init__(self, look: Look, places: Places, operands: Operands, close: Iterator[int]) -> None:
-        self.look = look
-        self.statement = look.statement
-        self.corpus = look.corpus
-        self.places = places
-        self.operands = operands
-        self.close = close
+    look: Look
+    places: Places
+    operands: Operands
+    close: Iterator[int]
 
     def claims(self) -> Iterator[Claim]:
         """Give the claims of the sentence, in order."""
@@ -105,7 +103,7 @@ class _Judge:
 
     def _doubted(self, at: int, match: Match | None, is_sure: bool = False) -> Claim:
         """The claim of a figure that no passage has, or not as the report has it, or for something else."""
-        figure = self.statement.figures[at]
+        figure = self.look.figures[at]
         if next(self.close, None) is None:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
         problem = match.problem if match is not None else ""
@@ -144,7 +142,7 @@ class _Judge:
 
     def _nearest(self) -> list[Match]:
         best = next(iter(self.look.near), None)
-        if best is None or self.look.scores[best] < _SEEN * self.statement.total:
+        if best is None or self.look.scores[best] < _SEEN * self.look.statement.total:
             return []
         return [Match(best, _NOTHING, 0.0, 0.0)]
 
@@ -160,7 +158,7 @@ class _Judge:
         note: str = "",
         formula: str = "",
     ) -> Claim:
-        statement, figure = self.statement, self.statement.figures[at]
+        statement, figure = self.look.statement, self.look.figures[at]
         own = statement.passage
         return Claim(
             kind="figure",
@@ -176,7 +174,7 @@ class _Judge:
         )
 
     def _passage(self, value: Match | Operand) -> Passage:
-        known = self.corpus.passages[value.passage]
+        known = self.look.corpus.passages[value.passage]
         start, end = value.figure.start, value.figure.end
         return Passage(
             source=known.source,

@@ -66,6 +66,7 @@ class Look:
     """A sentence beside the sources: which passages are near to it, and which figures of theirs may be its own.
 
     Attributes:
+        figures: those of the sentence.
         likeness: how far the words around a figure and around a place of a passage are the same, from 0 to 1.
         scores: for each passage that shares words with the sentence their weight.
         near: the passages, the nearest first.
@@ -76,11 +77,12 @@ class Look:
 
     def __init__(self, statement: Statement, corpus: Corpus) -> None:
         self.statement = statement
+        self.figures = statement.figures
         self.corpus = corpus
         self.words = statement.passage.style.words
         self.likeness, self._nearness = cache(self._likeness), cache(self._nearness_of)
         self.scores = corpus.nearest(statement.weights)
-        same = [list(self._same(figure)) for figure in statement.figures]
+        same = [list(self._same(figure)) for figure in self.figures]
         self.company = Counter(passage for found in same for passage in {passage for passage, _ in found})
         self.places = [len(found) for found in same]
         self.stated = {(passage, source.start) for found in same for passage, source in found}
@@ -98,7 +100,7 @@ class Look:
 
     def compare(self, at: int, passage: int, source: Figure, *, company: int = 0) -> Match:
         """How near a figure of a source is to one of the sentence; `company` counts others that both have."""
-        figure, known = self.statement.figures[at], self.corpus.passages[passage]
+        figure, known = self.figures[at], self.corpus.passages[passage]
         nearness = self._nearness(passage)
         lacks = self._lacks_noun(figure, source, passage)
         if (
@@ -130,7 +132,7 @@ class Look:
 
     def _likeness(self, at: int, passage: int, start: int) -> float:
         """How far the words around a claim and around a place of a source are the same, from 0 to 1."""
-        figure = self.statement.figures[at]
+        figure = self.figures[at]
         one, other = (
             self.statement.passage.profiles[figure.start],
             self.corpus.passages[passage].profiles[start],
@@ -173,7 +175,7 @@ class Look:
         A writer who only uses another word for the same thing takes none that the sources have for something else:
         of 35 replaced nouns that the sources have elsewhere only, 16 are shown so, and one of 3,000 true figures is.
         """
-        noun = self.statement.figures[at].noun
+        noun = self.figures[at].noun
         around = self.corpus.context(match.passage) | self.corpus.passages[match.passage].words
         if root(noun) in self.corpus.by_word and root(noun) not in around:
             return True
@@ -189,7 +191,7 @@ class Look:
 
     def _match(self, at: int, same: Sequence[tuple[int, Figure]]) -> Match | None:
         """The source's figure that is most likely the claim's and near enough."""
-        figure, best = self.statement.figures[at], None
+        figure, best = self.figures[at], None
         for passage, source in same:
             found = self.compare(at, passage, source, company=self.company[passage] - 1)
             if not self.is_near(figure, found, len(same)) or (
@@ -206,7 +208,7 @@ class Look:
         if figure.kind != "amount" or not figure.noun or source.noun or known.style.words is not self.words:
             return False
         words = known.words | self.corpus.near[passage]
-        if any(root(noun) in words for noun in (figure.noun, *figure.nouns[:1])):
+        if root(figure.noun) in words:
             return False
         same = self.words.same
         groups = same.get(stem(figure.noun), frozenset())

@@ -58,7 +58,7 @@ class Operands:
 
     def explained(self, at: int) -> Calculation | None:
         """The calculation that gives a figure, or should give it; if it does, the figure is a value of its own."""
-        figure, found = self.statement.figures[at], calculate(self._task(at))
+        figure, found = self.look.figures[at], calculate(self._task(at))
         if found is None or found.is_opposed or found.is_wrong:
             return found
         first = found.operands[0]
@@ -68,7 +68,7 @@ class Operands:
 
     def may_be_computed(self, at: int, passage: int) -> bool:
         """Whether two values of a passage have a figure as their sum, difference or mean: then none stands there."""
-        figure = self.statement.figures[at]
+        figure = self.look.figures[at]
         beside = [*self.passages[passage].figures, *(each.figure for each in self.own)]
         units = _POINTS if figure.unit in _POINTS else {figure.unit}
         values = {each.value for each in beside if each.kind == "amount" and each.unit in units}
@@ -121,7 +121,7 @@ class Operands:
 
     def _named(self, operand: Operand, at: int) -> Operand:
         """A value of the sentence as a claim uses it; one before a semicolon is as far as in the sentence before."""
-        figures = self.statement.figures
+        figures = self.look.figures
         figure = figures[operand.at]
         start, end = sorted((figure.start, figures[at].start))
         text = self.statement.passage.blanked

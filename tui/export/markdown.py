@@ -46,7 +46,7 @@ def _report(report: ReportText, evidence: Evidence, redaction: Redaction) -> str
     try:
         if report.format == "html":
             text = convert_to_markdown(_QUOTATIONS.sub(r"\1<br>", speakers_apart(text)))
-        elif report.format == "markdown":
+        if report.format != "text":
             (text,) = harmless_markdown([text])
     except ConversionFailed as error:
         return f"*The report is too complex to be converted: {plain(str(error))}.*"

@@ -1,11 +1,11 @@
-"""Finds where the claims of a report are in a text that shows it, and marks the doubtful ones in Markdown."""
+"""Finds where the claims of a report are in a text that shows it, and marks the doubtful ones in it."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -80,27 +80,9 @@ def _apart(found: Sequence[tuple[Place, int]], claims: Sequence[Claim]) -> list[
     return ranges
 
 
-def doubtful_places(lines: Iterable[str], claims: Sequence[Claim]) -> Iterator[tuple[int, Place]]:
-    """Give the numbers of the doubtful claims that are in the lines of a report, and the last place of each.
-
-    Raises:
-        Stopped: the result is no longer needed.
-    """
-    doubtful = sorted(number for number in noted(claims) if claims[number].is_doubtful)
-    places = find_quotes(lines, [claims[number].quote for number in doubtful])
-    yield from ((number, found[-1]) for number, found in zip(doubtful, places, strict=True) if found)
-
-
-def mark_position(text: str, end: int, wanted: re.Pattern[str] = _WORD_END, closing: str = _CLOSING) -> int:
-    """Where the mark of a claim is that ends at `end`: before what is `wanted`, and before `closing` characters."""
-    found = wanted.search(text, end, end + _FARTHEST)
-    at = found.start() if found else end
-    while at > end and text[at - 1] in closing:
-        at -= 1
-    return at
-
-
-def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str]) -> str:
+def mark_markdown(
+    text: str, claims: Sequence[Claim], mark: Callable[[int], str], link: re.Pattern[str] = _LINK
+) -> str:
     """Write `mark` of the number of each doubtful claim behind it.
 
     A mark is behind the whole word and in no link. That of a quotation is at the end of its paragraph, table cell or
@@ -112,21 +94,28 @@ def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str]
     covered = _MARKUP.sub(lambda found: _COVER * len(found[0]), text)
     lines = covered.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    links = [found.span() for found in _LINK.finditer(text)]
+    links = [found.span() for found in link.finditer(text)]
+    doubtful = sorted(number for number in noted(claims) if claims[number].is_doubtful)
+    found = find_quotes(lines, [claims[number].quote for number in doubtful])
     marks: dict[int, list[int]] = defaultdict(list)
-    for number, place in doubtful_places(lines, claims):
-        end = starts[place.row] + place.end
+    for number, places in zip(doubtful, found, strict=True):
+        if not places:
+            continue
+        line, end = lines[places[-1].row], starts[places[-1].row] + places[-1].end
         before = bisect_right(links, (end, 0))
-        is_quoted, after = claims[number].kind == "quotation", max(end, links[before - 1][1] if before else 0)
-        if is_quoted:
-            wanted = _BLOCKQUOTE_END if lines[place.row].lstrip().startswith(">") else _PARAGRAPH_END
-            at = mark_position(covered, after, wanted, " \t")
-        else:
-            at = mark_position(covered, after)
+        end = max(end, links[before - 1][1] if before else 0)
+        wanted, closing = _WORD_END, _CLOSING
+        if claims[number].kind == "quotation":
+            wanted = _BLOCKQUOTE_END if line.lstrip().startswith(">") else _PARAGRAPH_END
+            closing = " \t"
+        after = wanted.search(covered, end, end + _FARTHEST)
+        at = after.start() if after else end
+        while at > end and covered[at - 1] in closing:
+            at -= 1
         marks[at].append(number)
     parts: list[str] = []
     done = 0
     for at, numbers in sorted(marks.items()):
-        parts += (text[done:at], *(f" {mark(number)}" for number in numbers))
+        parts += (text[done:at], *(f" {each}" for each in dict.fromkeys(map(mark, numbers))))
         done = at
     return "".join((*parts, text[done:]))

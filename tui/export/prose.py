@@ -22,8 +22,8 @@ from ua_tui.tui.export.marks import Range, find_ranges
 Pictures = Mapping[str, str]
 """The data addresses of pictures by the addresses that a report has for them."""
 
-_TAG = re.compile(r'(<(?:[^>"]|"[^"]*")*+>)')
-_NAME = re.compile(r"</?([a-z0-9]+)")
+TAG = re.compile(r'(<(?:[^>"]|"[^"]*")*+>)')
+NAME = re.compile(r"</?([a-z0-9]+)")
 _HEADING = re.compile(r"(</?)h([1-6])\b")
 _SOURCE = re.compile(r'\bsrc="([^"]*)"')
 _ALTERNATIVE = re.compile(r'\balt="([^"]*)"')
@@ -58,7 +58,7 @@ def write_prose(
     Raises:
         Stopped: the result is no longer needed.
     """
-    pieces = _TAG.split(text)
+    pieces = TAG.split(text)
     shown = list(_visible(pieces))
     lines = [""]
     for line, _, content in shown:
@@ -82,7 +82,7 @@ def _visible(pieces: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     line = column = 0
     for number, piece in enumerate(pieces):
         if number % 2:
-            name = _NAME.match(piece)
+            name = NAME.match(piece)
             if column and (name is None or name[1] not in INLINE):
                 line, column = line + 1, 0
         elif piece:

@@ -1,51 +1,31 @@
 """Markdown as plain text for screen readers: without its markup, and with everything that the markup means.
 
-It is converted in blocks of bounded size. What is too long, too deep or takes too long stays as it was written.
+What is too long or too deep stays as it was written.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean
-from ua_tui.tui.render.markdown.stream import blocks_of, definitions
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
-_LONGEST = 200_000
-_LONGEST_BLOCK = 20_000
-_DEFINITIONS = 16_000
-_MOST_SECONDS = 1.0
-"""The screen of plain mode waits for the conversion."""
+_LONGEST = 20_000
+"""Characters of an answer that is converted: plain mode waits for the conversion."""
 
 
 def unmarked(source: str) -> str:
     """Write Markdown as text: links with their addresses, code as it is, lists with their signs, tables by rows."""
     if len(source) > _LONGEST:
         return clean(source)
-    known = definitions(source)[:_DEFINITIONS]
-    # Processor time: a busy machine writes the same.
-    end = time.thread_time() + _MOST_SECONDS
-    parts: list[str] = []
-    for chunk in blocks_of(source):
-        if len(chunk.source) > _LONGEST_BLOCK or time.thread_time() > end:
-            text = clean(chunk.source[chunk.opener :]).strip("\n")
-        else:
-            text = _unmarked_block(chunk.source, known)
-        if text:
-            parts += ["" if not parts else "\n" if chunk.joined else "\n\n", text]
-    return "".join(parts)
-
-
-def _unmarked_block(source: str, known: str) -> str:
     from markdown_it.tree import SyntaxTreeNode
 
     from ua_tui.tui.render.markdown.parser import MAX_LEVELS, parse_markdown
 
-    tokens = parse_markdown(source, known)
+    tokens = parse_markdown(source)
     if any(token.level >= MAX_LEVELS - 1 for token in tokens):
         # The parser omits what is nested more deeply.
         return clean(source)

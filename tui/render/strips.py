@@ -39,14 +39,12 @@ def improve_strips() -> None:
 
     A line stores itself in its own cache when it is painted at its full width. Only a full collection frees it then,
     which is rare, as it blocks every thread: a session would keep some hundred lines of each query, a third of a
-    megabyte. And each piece of a line is sent with all of its style and a reset, which is four bytes in five of what
-    the terminal gets.
+    megabyte.
     """
     Strip.__init__ = _make_line  # type: ignore[method-assign, assignment]
     Strip.__getattr__ = _make_cache  # type: ignore[attr-defined]
     Strip.divide = _divide_line  # type: ignore[method-assign, assignment]
     Strip.crop_extend = _crop_extend_line  # type: ignore[method-assign, assignment]
-    Strip.render = _render_line  # type: ignore[method-assign, assignment]
 
 
 def _make_line(line: Strip, segments: Iterable[Segment], cell_length: int | None = None) -> None:
@@ -164,14 +162,6 @@ class Pen:
             self.sent.append(_NO_LINK)
         self.sent.append(_change(self._now, _PLAIN))
         return "".join(self.sent)
-
-
-def _render_line(line: Strip, console: Console) -> str:
-    if line._render_cache is None:
-        pen = Pen(console)
-        pen.draw(line._segments)
-        line._render_cache = pen.finish()
-    return line._render_cache
 
 
 @lru_cache(maxsize=16_384)

@@ -49,8 +49,8 @@ _HINTS = (
 class TimeLine(Widget, can_focus=True):
     """Two lines: the line of time with its marks, and below it what happened last, and the keys.
 
-    A click or a drag on the line goes there, a click left of it plays or pauses, the wheel steps. Its keys work in
-    every pane that has no use for them.
+    A click or a drag on the line goes there, a click left of it plays or pauses. Its keys work in every pane that has
+    no use for them.
 
     Args:
         label: says below the line what is replayed, if that is not obvious.
@@ -64,7 +64,6 @@ class TimeLine(Widget, can_focus=True):
         self.player: Player | None = None
         self._label = label
         self._share = 0.0
-        self._hovered: int | None = None
         self._dragged = False
         self._bar = range(0)
         self._marks: tuple[int, dict[int, MarkKind]] = (0, {})
@@ -126,8 +125,6 @@ class TimeLine(Widget, can_focus=True):
                     (glyph if cell in marks else "█"),
                     f"{base} reverse" if style else "bold $accent",
                 )
-            elif cell == self._hovered:
-                base = f"{base} underline"
             parts.append((glyph, base))
         return Content.assemble(*parts, (right, "$foreground-muted"))
 
@@ -144,19 +141,14 @@ class TimeLine(Widget, can_focus=True):
         if width < _WIDE:
             parts = ["", quantity(player.position, "event")]
         wait = recording.wait(player.position) if player.is_playing else 0.0
-        if self._hovered is not None:
-            position = recording.position(self._offset_of(self._hovered))
-            parts.append(f"{_minutes(recording.offset(position))}: {self._describe(position)}")
-        else:
-            if player.position:
-                now = datetime.fromtimestamp(player.time(), UTC)
-                parts.append(clock(now))
-            waited = f"a wait of {duration(wait)} is shortened"
-            parts.append(waited if wait else self._describe(player.position))
+        if player.position:
+            parts.append(clock(datetime.fromtimestamp(player.time(), UTC)))
+        parts.append(f"a wait of {duration(wait)} is shortened" if wait else self._describe(player))
         if missing := player.missing_files:
             # A wait is short, and the end of the line may be cut off.
-            at = len(parts) if self._hovered is None and wait else 2
-            parts.insert(at, f"{missing} {'file' if missing == 1 else 'files'} as of now")
+            parts.insert(
+                len(parts) if wait else 2, f"{missing} {'file' if missing == 1 else 'files'} as of now"
+            )
         text = Content.styled(tail_cut(" · ".join(filter(None, parts)), room), "$foreground-muted")
         return Content.assemble(text, " " * (width - text.cell_length - hints.cell_length), hints)
 
@@ -178,65 +170,51 @@ class TimeLine(Widget, can_focus=True):
             hints = longer
         return hints
 
-    def _describe(self, position: int) -> str:
-        """What happened last at a position."""
-        assert self.player is not None
-        recording = self.player.recording
-        after = recording.next("event", position + 1, -1)
+    def _describe(self, player: Player) -> str:
+        """What happened last."""
+        after = player.recording.next("event", player.position + 1, -1)
         if after is None:
             return ""
         if self._described[0] != after:
-            (event,) = recording.events(after - 1, after)
+            (event,) = player.recording.events(after - 1, after)
             self._described = after, clean_line(describe(event, _hints_of(event)).sentence, 200)
         return self._described[1]
 
     # -- keys -------------------------------------------------------------------------------------
 
-    def _by_key(self) -> Player | None:
-        """The player, for a key: the line says again what happened last, and not what is under the pointer."""
-        self._hovered = None
-        self.refresh()
-        return self.player
-
     def action_play(self) -> None:
         """Play or pause."""
-        if (player := self._by_key()) is not None:
+        if (player := self.player) is not None:
             player.play()
 
     def action_step(self, kind: MarkKind, direction: int) -> None:
         """Go to the next event of a kind, or the previous one, and pause there."""
-        if (player := self._by_key()) is not None and not player.step(kind, direction):
+        if (player := self.player) is not None and not player.step(kind, direction):
             where = "after" if direction > 0 else "before"
             self.notify(f"There is no {kind} {where} this point.", timeout=2.0)
 
     def action_speed(self, steps: int) -> None:
         """Play faster or slower."""
-        if self.player is not None:
-            self.player.change_speed(steps)
+        if (player := self.player) is not None:
+            player.change_speed(steps)
 
     def action_edge(self, end: int) -> None:
         """Go to the beginning, or to the end."""
-        if (player := self._by_key()) is not None:
+        if (player := self.player) is not None:
             player.seek(len(player.recording) * end)
 
     def action_skip(self, direction: int) -> None:
         """Go a tenth of the time forward or back."""
-        if (player := self._by_key()) is not None:
+        if (player := self.player) is not None:
             player.seek_offset(player.offset + direction * player.recording.seconds / 10)
 
     # -- the mouse --------------------------------------------------------------------------------
 
-    def _offset_of(self, cell: int) -> float:
-        assert self.player is not None
-        return self.player.recording.seconds * cell / max(1, len(self._bar) - 1)
-
-    def _cell_at(self, event: events.MouseEvent) -> int | None:
-        """The cell of the line under the pointer; while it is dragged the nearest one."""
-        offset = event.get_content_offset_capture(self)
-        cell = offset.x - self._bar.start
-        if self._dragged:
-            return min(max(0, cell), len(self._bar) - 1)
-        return cell if offset.y == 0 and 0 <= cell < len(self._bar) else None
+    def _go_to(self, player: Player, event: events.MouseEvent) -> None:
+        """Go to the moment of the cell under the pointer, or of the nearest one."""
+        last = len(self._bar) - 1
+        cell = min(max(0, event.get_content_offset_capture(self).x - self._bar.start), last)
+        player.seek_offset(player.recording.seconds * cell / max(1, last))
 
     def action_fork(self) -> None:
         """Ask for a fork of the session before the query of this moment, or of the cursor in the conversation."""
@@ -248,44 +226,23 @@ class TimeLine(Widget, can_focus=True):
         """Go to the moment under the pointer, or play and pause left of the line."""
         if self.player is None:
             return
-        cell = self._cell_at(event)
-        if cell is not None:
+        offset = event.get_content_offset_capture(self)
+        if offset.y == 0 and offset.x in self._bar:
             self._dragged = True
             self.capture_mouse()
-            self.player.seek_offset(self._offset_of(cell))
-        elif event.get_content_offset_capture(self).y == 0:
+            self._go_to(self.player, event)
+        elif offset.y == 0:
             self.player.play()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Go where the line is dragged, or say what happened under the pointer."""
-        if self.player is None:
-            return
-        cell = self._cell_at(event)
-        if self._dragged and cell is not None:
-            self.player.seek_offset(self._offset_of(cell))
-        if cell != self._hovered:
-            self._hovered = cell
-            self.refresh()
+        """Go where the line is dragged."""
+        if self.player is not None and self._dragged:
+            self._go_to(self.player, event)
 
     def on_mouse_up(self) -> None:
         """End to drag."""
         self._dragged = False
         self.release_mouse()
-
-    def on_leave(self) -> None:
-        """Say again what happened last."""
-        self._hovered = None
-        self.refresh()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Step back."""
-        event.stop()
-        self.action_step("event", -1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Step forward."""
-        event.stop()
-        self.action_step("event", 1)
 
 
 def _hints_of(event: Event) -> Hints:

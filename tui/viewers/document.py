@@ -125,14 +125,6 @@ class Body(ABC):
         """
 
 
-class Progressive(Body):
-    """A body whose first rows are available before the others."""
-
-    @abstractmethod
-    def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
-        """Return the first rows quickly; None if all rows can be laid out quickly."""
-
-
 @dataclass(frozen=True, slots=True)
 class ListRows(Rows):
     """Rows from a sequence."""
@@ -150,7 +142,7 @@ class ListRows(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedBody(Progressive):
+class JoinedBody(Body):
     """Several bodies, one below the other."""
 
     bodies: tuple[Body, ...]
@@ -158,16 +150,6 @@ class JoinedBody(Progressive):
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out every body for the same width, unless the flag is set."""
         return _JoinedRows(tuple(body.lay_out(width, theme) for body in self.bodies))
-
-    def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
-        """Return the bodies up to the first long one, and the first rows of that."""
-        rows: list[Rows] = []
-        for body in self.bodies:
-            first = body.first_rows(width, theme) if isinstance(body, Progressive) else None
-            rows.append(body.lay_out(width, theme) if first is None else first)
-            if first is not None:
-                return _JoinedRows(tuple(rows))
-        return None
 
 
 class _JoinedRows(Rows):

@@ -105,7 +105,7 @@ class Servers:
         """Reconnect a server; returns why that cannot be tried, or an empty text."""
         if refusal := self._refusal(name):
             return refusal
-        if self._is(name, "disabled"):
+        if self._status(name) == "disabled":
             return f"{clean_line(name, 60)} is disabled: enable it first."
         self._schedule.reset(name)
         return self._start(name, "reconnecting")
@@ -161,8 +161,8 @@ class Servers:
     def _find(self, name: str) -> McpServer | None:
         return next((server for server in self.known if server.name == name), None)
 
-    def _is(self, name: str, status: str) -> bool:
-        return (server := self._find(name)) is not None and server.status == status
+    def _status(self, name: str) -> str:
+        return getattr(self._find(name), "status", "")
 
     def _refusal(self, name: str) -> str:
         shown = clean_line(name, 60)
@@ -323,7 +323,7 @@ class Servers:
         if self._poller.is_called(name):
             # The command line starts it for that call.
             self._schedule.postpone(name, 1.0)
-        elif self._is(name, "failed"):
+        elif self._status(name) == "failed":
             self._start(name, "reconnecting")
         else:
             self.refresh()

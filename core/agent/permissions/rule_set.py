@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -28,13 +28,8 @@ class StoredRule(msgspec.Struct, frozen=True):
 
     effect: Effect
     text: str
-    added: datetime
     server: str | None = None
     folder: str = ""
-
-    def same(self, other: StoredRule) -> bool:
-        """Whether both are the same rule for the same folder, whenever they were added."""
-        return (self.rule, self.folder) == (other.rule, other.folder)
 
     @property
     def rule(self) -> Rule:
@@ -53,11 +48,8 @@ class RuleStore:
     A file that cannot be read is set aside: its rules are gone from then on, and `problem` says so.
     """
 
-    def __init__(
-        self, state: Path | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
+    def __init__(self, state: Path | None = None) -> None:
         self._store = JsonStore((state or state_folder()) / "permissions.json", _File, set_aside=True)
-        self._now = now
         self.problem = ""
 
     def rules(self, folder: Path | None = None) -> list[StoredRule]:
@@ -75,9 +67,9 @@ class RuleStore:
             WorkspaceError: it cannot be stored.
         """
         where = str(folder.resolve()) if folder is not None else ""
-        entry = StoredRule(rule.effect, rule.text, self._now(), rule.server, where)
+        entry = StoredRule(rule.effect, rule.text, rule.server, where)
         with self._store.changed() as file:
-            file.rules = [each for each in file.rules if not each.same(entry)] + [entry]
+            file.rules = [each for each in file.rules if each != entry] + [entry]
 
     def remove(self, entry: StoredRule) -> bool:
         """Remove a rule; returns whether it was there.
@@ -86,9 +78,8 @@ class RuleStore:
             WorkspaceError: the file cannot be written.
         """
         with self._store.changed() as file:
-            rest = [each for each in file.rules if not each.same(entry)]
-            was_there = len(rest) < len(file.rules)
-            file.rules = rest
+            was_there = entry in file.rules
+            file.rules = [each for each in file.rules if each != entry]
         return was_there
 
     def last_used(self, rule: Rule) -> datetime | None:

@@ -36,8 +36,8 @@ class Context:
             return ""
         return "about" if match["about"] else "over" if match["over"] else "under"
 
-    def noun(self, end: int) -> tuple[str, tuple[str, ...]]:
-        """What a number counts, in the singular, and all words of the phrase behind it."""
+    def noun(self, end: int) -> str:
+        """What a number counts, in the singular; "" if no noun is behind it."""
         tail = self.text[end : end + _BEHIND]
         phrase: list[str] = []
         for word in _WORDS.findall(tail)[:7] if tail[:1] in " \u00a0\u202f-" and tail else ():
@@ -48,8 +48,7 @@ class Context:
                 break
             phrase.append(word)
         # A "43-country study" counts countries.
-        head = singular(phrase[0] if tail[:1] == "-" and phrase else self._head(phrase))
-        return head, tuple(singular(word) for word in phrase) if head else ()
+        return singular(phrase[0] if tail[:1] == "-" and phrase else self._head(phrase))
 
     def _head(self, phrase: list[str]) -> str:
         """The noun of a phrase: the first plural, in German the first word in capitals; "" if there is none."""

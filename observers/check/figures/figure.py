@@ -67,7 +67,6 @@ class Figure:
         date: year, month and day, 0 for what is not written; a quarter is the month 100 + n.
         name: the identifier in its folded form.
         noun: the stem of what is counted; "" if none is written behind the number.
-        nouns: the stems of all words of that phrase.
         rate: what it is per, such as "week"; "".
         sign: 1 for more, -1 for less, 0 if neither a sign nor a word near it says so.
         has_sign: the sign is written, or a direct neighbour says so.
@@ -89,7 +88,6 @@ class Figure:
     date: tuple[int, int, int] = (0, 0, 0)
     name: str = ""
     noun: str = ""
-    nouns: tuple[str, ...] = ()
     rate: str = ""
     sign: int = 0
     has_sign: bool = False

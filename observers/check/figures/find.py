@@ -149,7 +149,7 @@ class _Finder:
     def _is_range(self, end: int) -> bool:
         """Whether two small numbers are a range with a unit or a noun, and no score."""
         suffix = self._suffix(end)
-        return suffix.unit is not None or (suffix.end == end and bool(self.context.noun(end)[0]))
+        return suffix.unit is not None or (suffix.end == end and bool(self.context.noun(end)))
 
     def _time(self, match: re.Match[str]) -> None:
         """Read a time of day, or how long something took: both are seconds, "38:52" may also be minutes."""
@@ -208,7 +208,7 @@ class _Finder:
         is_year = run.isdigit() and int(run) in _YEARS and match["sign"] not in ("+", "−", "±")
         if not is_year or not self.may_be_year:
             return False
-        noun, _ = self.context.noun(end)
+        noun = self.context.noun(end)
         before = WORD.findall(self.text[max(0, start - 24) : start].casefold())
         is_counted = before and before[-1] not in self.words.common
         if noun and (is_counted or self.context.bound(start)):
@@ -234,7 +234,7 @@ class _Finder:
         begins = (
             self.text[max(0, match.start() - _MOST_BEFORE) : match.start()].rstrip()[: -len(last)].rstrip()
         )
-        if not begins or begins[-1] in '.!?:;•|“"(' or self.context.noun(match.end())[0]:
+        if not begins or begins[-1] in '.!?:;•|“"(' or self.context.noun(match.end()):
             return False
         if "." in match["run"]:
             (start, end), run = match.span("run"), match["run"]
@@ -276,7 +276,7 @@ class _Finder:
         self._take(start, end)
         context = self.context
         bound = context.bound(start)
-        noun, nouns = context.noun(end) if not readings[0].unit else ("", ())
+        noun = "" if readings[0].unit else context.noun(end)
         clause = context.clause(start, end)
         rate = clause.rate(readings[0].unit)
         unit, is_rate, _ = readings[0].unit.partition("/s")
@@ -284,7 +284,7 @@ class _Finder:
             readings, rate = [replace(each, unit=unit) for each in readings], "second"
         direction, has_sign, is_level = (sign, True, False) if sign else clause.direction(bound)
         self.found.append(Figure(
-            start=start, end=end, text=self.text[start:end], readings=tuple(readings), noun=noun, nouns=nouns,
+            start=start, end=end, text=self.text[start:end], readings=tuple(readings), noun=noun,
             rate=rate, sign=direction, has_sign=has_sign, is_level=is_level,
             is_negated=bool(direction) and context.is_negated(start, end), role=context.role(start, end), bound=bound,
             is_bare=is_bare, is_small=is_small or (is_bare and abs(readings[0].value) <= _SMALL), is_word=is_word,

@@ -38,12 +38,12 @@ def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
             found[-1] = _one(text, last, figure, replace(other, value=total, coarse=other.step, delta=total))
         elif between in _IN and _are_share(last, figure):
             percent = 100 * last.value / figure.value
-            share = replace(last, noun="", nouns=(), is_bare=False, is_small=False, is_word=True)
+            share = replace(last, noun="", is_bare=False, is_small=False, is_word=True)
             found[-1] = _one(text, share, figure, Reading(percent, SHARE_STEP, SHARE_STEP, "%"))
         elif _RANGE.match(between) or (between == " auf " and text[: last.start].endswith("von ")):
             found[-1:] = _as_range(last, figure)
         elif _OF.fullmatch(between) and last.is_bare and not figure.unit:
-            found[-1:] = replace(last, noun=figure.noun, nouns=figure.nouns), figure
+            found[-1:] = replace(last, noun=figure.noun), figure
         else:
             found.append(figure)
     return _in_money(text, found)
@@ -95,9 +95,7 @@ def _as_range(first: Figure, second: Figure) -> tuple[Figure, Figure]:
     if first.text[:1] in SIGNS:
         plain = next((each for each in second.readings if not each.unit), None)
         if plain is not None:
-            second = replace(
-                second, readings=(replace(plain, unit=one.unit),), noun="", nouns=(), is_small=False
-            )
+            second = replace(second, readings=(replace(plain, unit=one.unit),), noun="", is_small=False)
             other = second.readings[0]
     lacks_scale = one.scale == 1.0 < other.scale
     shown = [each.value / (each.written * each.scale) for each in (one, other)]
@@ -110,7 +108,7 @@ def _as_range(first: Figure, second: Figure) -> tuple[Figure, Figure]:
         return first, second
     readings = tuple(each.in_unit_of(other, with_scale=True) for each in first.readings)
     shared = replace(
-        first, readings=readings, noun=second.noun, nouns=second.nouns,
+        first, readings=readings, noun=second.noun,
         rate=first.rate or second.rate, is_bare=second.is_bare, is_small=second.is_small,
         sign=first.sign or second.sign,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -137,52 +138,38 @@ def units() -> Units:
             symbols[symbol] = unit
             before[symbol] = unit
         words |= dict.fromkeys(filter(None, entry.get("words", "").split("|")), unit)
-    return Units(symbols, words, before, _sizes(data["scales"]), _by_word(data["rates"]))
+    return Units(symbols, words, before, _values(data["scales"]), _by_word(data["rates"]))
 
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
     """Load the words of a language; the same object each time."""
     data = _read(f"words.{language}.toml")
-    up, down = (data["direction"][name].split() for name in ("up", "down"))
-    full, short = data["months"].split("|"), data["short_months"].split("|")
-    months = {name: number for each in (short, full) for number, name in enumerate(each, 1)}
-    quarters = {name: number for number, name in enumerate(data["quarters"].split("|"), 1)}
-    rate, parts = data["rate"], (_sizes(data[name]) for name in ("scales", "fractions", "multiples"))
-    scales, fractions, multiples = parts
-    small, tens = (data[name].split("|") if data[name] else [] for name in ("numbers", "tens"))
-    numbers = {word: float(at) for at, word in enumerate(small)} | {
-        word: 10.0 * at for at, word in enumerate(tens, 1)
-    }
+    fields: dict[str, Any] = {name: _values(table) for name, table in data["values"].items()}
+    fields |= {name: frozenset(words.split()) for name, words in data["sets"].items()}
+    months, numbers, rate = fields["months"], fields["numbers"], data["rate"]
     same: dict[str, set[int]] = {}
     for number, group in enumerate(data["counted"]["same"]):
         for noun in group.split():
             same.setdefault(stem(noun), set()).add(number)
     bounds = "|".join(f"(?P<{name}>{_either(words)})" for name, words in data["bounds"].items())
-    counting = (*numbers, *scales, *fractions, *multiples)
+    counting = [word for name in ("numbers", "scales", "fractions", "multiples") for word in fields[name]]
     return Vocabulary(
         language=language,
         decimal=data["decimal"],
-        numbers=numbers,
-        scales=scales,
-        fractions=fractions,
-        multiples=multiples,
-        months=months,
-        quarters=quarters,
+        **fields,
         bounds=re.compile(rf"(?<!\w)(?:{bounds})\s?(?:the|an?|US|its)?[\s$€£]*\Z", re.I),
         bounding=frozenset(" ".join(data["bounds"].values()).replace("|", " ").split()),
-        **{name: frozenset(words.split()) for name, words in data["sets"].items()},
-        direction=dict.fromkeys(up, 1) | dict.fromkeys(down, -1),
         rate_words=_by_word(rate["words"]),
         rate_units=_by_word(rate["units"]),
         rates=re.compile(
             rf"(?:(?<!\w)(?:{_either(rate['per'])})[ \u00a0]|/[ \u00a0]?)([\d,.\u00a0 ]*)([^\W\d_][\w-]*)"
         ),
-        dates=_dates(data, months, quarters, is_english=language == "en"),
+        dates=_dates(data, months, fields["quarters"], is_english=language == "en"),
         dated=re.compile(
             rf"\d{{4}}-\d\d-|\d\.\s?\d{{1,2}}\.|[QT][1-4]\b|{data['quarter']}|\b(?:{'|'.join(sorted(months, key=len))})"
         ),
-        words=_number_words(counting, scales, fractions) if numbers else None,
+        words=_number_words(counting, fields["scales"], fields["fractions"]) if numbers else None,
         counting=frozenset(counting),
         adjectives=frozenset(stem(word) for word in data["counted"]["adjectives"].split()),
         same={noun: frozenset(groups) for noun, groups in same.items()},
@@ -230,8 +217,11 @@ def _by_word(table: Mapping[str, str]) -> dict[str, str]:
     return {word: meaning for meaning, words in table.items() for word in words.split("|")}
 
 
-def _sizes(table: Mapping[str, str]) -> dict[str, float]:
-    return {word: float(size) for word, size in _by_word(table).items()}
+def _values(table: Mapping[str, str]) -> dict[str, Any]:
+    """For each of the words that a table has for a number that number."""
+    return {
+        word: json.loads(value) for value, words in table.items() for word in words.replace("|", " ").split()
+    }
 
 
 def _either(words: str) -> str:

@@ -194,6 +194,8 @@ def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: 
             SourcedValue(own, "file", "mcp_servers", tmp_path / "config.toml"),
         ]
     )
+    # Of those of one name the first counts.
+    found = found[::-1]
     reported = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}
     assert reported == {
         "notes": ("mine", False), "more": ("https://a.example/", False), "theirs": ("theirs", True),

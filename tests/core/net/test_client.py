@@ -67,7 +67,7 @@ class Site:
         return Counter(request.path for request in self.seen)
 
     def fetcher(self, **options: object) -> Fetcher:
-        defaults: dict[str, object] = {"routes": {".example": self.place}, "robots": False}
+        defaults: dict[str, object] = {"routes": {".example": self.place}}
         return Fetcher(**{**defaults, **options})  # type: ignore[arg-type]  # options of one test
 
     def page(self, path: str, body: bytes = ARTICLE, status: str = "200 OK", **headers: str) -> None:
@@ -83,7 +83,8 @@ class Site:
                 name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])
             }
             request = Request(head[0].split()[1], headers, writer)
-            self.seen.append(request)
+            if request.path != "/robots.txt" or request.path in self.pages:
+                self.seen.append(request)
             if request.path in self.pages:
                 await self.pages[request.path](request)
             else:
@@ -155,7 +156,7 @@ async def test_an_allowed_private_place_is_dialled_by_name_and_port_only(site: S
 async def test_refused_before_any_connection(site: Site) -> None:
     refused = CASES["refused_before_any_connection.refused"]
     refused["well-formed"].append("http://" + "a" * 5000)
-    async with site.fetcher(robots=True) as fetcher:
+    async with site.fetcher() as fetcher:
         for reason, urls in refused.items():
             for url in urls:
                 with pytest.raises(FetchRefused, match=reason) as caught:
@@ -360,31 +361,29 @@ async def test_robots_are_asked_once_for_a_site_and_obeyed(site: Site) -> None:
     site.page("/a")
     site.page("/b")
     site.page("/private/x.html")
-    async with site.fetcher(robots=True) as fetcher:
+    async with site.fetcher() as fetcher:
         await asyncio.gather(*(fetcher.get(f"https://news.example/{name}") for name in "abab"))
         with pytest.raises(FetchRefused, match=r"robots\.txt"):
             await fetcher.get("https://news.example/private/x.html")
         assert site.hits["/robots.txt"] == 1
         await fetcher.get("https://other.example/a")
         assert site.hits["/robots.txt"] == 2
-    async with site.fetcher(robots=False) as fetcher:
-        await fetcher.get("https://news.example/private/x.html")
-    assert site.hits["/private/x.html"] == 1
-    assert site.hits["/robots.txt"] == 2
+    assert site.hits["/private/x.html"] == 0
 
 
 async def test_robots_can_name_this_program(site: Site) -> None:
-    site.page("/robots.txt", b"User-agent: reader\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
+    site.page("/robots.txt", b"User-agent: ua-tui\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
     site.page("/a")
-    async with site.fetcher(robots=True, user_agent="reader/2.0") as fetcher:
+    async with site.fetcher() as fetcher:
         with pytest.raises(FetchRefused, match=r"robots\.txt"):
             await fetcher.get("https://news.example/a")
-    async with site.fetcher(robots=True, user_agent="writer/2.0") as fetcher:
+    site.page("/robots.txt", b"User-agent: writer\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
+    async with site.fetcher() as fetcher:
         await fetcher.get("https://news.example/a")
     # A site without any forbids nothing.
     for status in ("404 Not Found", "403 Forbidden"):
         site.page("/robots.txt", b"User-agent: *\nDisallow: /\n", status)
-        async with site.fetcher(robots=True) as fetcher:
+        async with site.fetcher() as fetcher:
             await fetcher.get("https://news.example/a")
 
 
@@ -396,7 +395,7 @@ async def test_the_target_of_a_redirect_is_asked_for_its_own_robots(site: Site) 
     site.pages["/robots.txt"] = robots
     site.page("/a", b"", "302 Found", location="https://closed.example/b")
     site.page("/b")
-    async with site.fetcher(robots=True) as fetcher:
+    async with site.fetcher() as fetcher:
         with pytest.raises(FetchRefused, match=r"robots\.txt"):
             await fetcher.get("https://open.example/a")
     assert site.hits["/b"] == 0
@@ -405,7 +404,7 @@ async def test_the_target_of_a_redirect_is_asked_for_its_own_robots(site: Site) 
 async def test_a_site_whose_robots_cannot_be_read_is_not_read(site: Site) -> None:
     site.page("/robots.txt", b"", "500 Error")
     site.page("/a")
-    async with site.fetcher(robots=True) as fetcher:
+    async with site.fetcher() as fetcher:
         with pytest.raises(ConnectionFailed, match=r"robots\.txt answers with 500"):
             await fetcher.get("https://news.example/a")
         site.page("/robots.txt", b"\xff\xfe\0 nonsense" * 100_000, content_type="image/png")
@@ -497,7 +496,7 @@ async def test_every_failure_has_a_code_and_a_reason_and_loses_no_sibling(site: 
     site.page("/good")
     expected = CASES["every_failure_has_a_code_and_a_reason"]
     urls = [*expected, "https://news.example/good"]
-    async with site.fetcher(robots=True, resolve=resolve, allow=["127.0.0.1:1"]) as fetcher:
+    async with site.fetcher(resolve=resolve, allow=["127.0.0.1:1"]) as fetcher:
         results = await asyncio.gather(*(fetcher.get(url) for url in urls), return_exceptions=True)
     *failed, good = results
     assert not isinstance(good, BaseException)

@@ -145,14 +145,11 @@ def test_the_beginning_of_a_long_report(session: Recorded, form: DocumentFormat)
 
 
 def test_a_mark_is_behind_the_word_and_in_no_link() -> None:
-    blocks = read_blocks(
-        '<p>Rose by <a href="https://a.example">41 <b>percent</b> or so</a>-ish today, <i>sixteen</i>-high.</p>'
-    )
-    mark_claims(blocks, [claim("41 percent"), claim("sixteen", "not found")], lambda each: f"[{each.state}]")
-    assert (
-        text_of(blocks[0].runs) == "Rose by 41 percent or so-ish [differs] today, sixteen-high [not found]."
-    )
-    assert [each.href for each in blocks[0].runs if "[" in each.text] == ["", ""]
+    text = '<p>Rose by <a href="https://a.example">41 <b>percent</b> or so</a>-ish today, <i>sixteen</i>-high.</p>'
+    claims = [claim("41 percent"), claim("sixteen", "not found")]
+    (block,) = read_blocks(mark_claims(f"{text}<p>High</p>", claims, lambda each: f"[{each.state}]"))[:1]
+    assert text_of(block.runs) == "Rose by 41 percent or so-ish [differs] today, sixteen-high [not found]."
+    assert [(each.href, each.style) for each in block.runs if "[" in each.text] == [("", "m"), ("", "m")]
 
 
 def test_a_table_keeps_its_columns() -> None:

@@ -81,6 +81,11 @@ def test_markdown_has_no_html_and_no_pictures_to_load(session: Recorded) -> None
     assert "(javascript:" not in text
 
 
+def test_markup_that_an_html_report_only_shows_is_none_in_markdown(session: Recorded) -> None:
+    reported(session, "<p>A tag: &lt;script&gt;alert(1)&lt;/script&gt;</p>")
+    assert "A tag: \\<script>alert(1)\\</script>" in exported(session.folder, "md")
+
+
 def test_texts_with_markup_are_only_text(session: Recorded) -> None:
     evil = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;"
     path = reported(session, "<p>41 %</p>")

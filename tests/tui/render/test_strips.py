@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from ua_tui.tui.render.strips import highlight, improve_strips
+from ua_tui.tui.render.strips import Pen, highlight, improve_strips
 
 
 def test_a_line_that_was_painted_is_freed_without_a_collection() -> None:
@@ -96,9 +96,9 @@ def _links(sent: str) -> list[str]:
 
 @given(_PIECES)
 def test_a_line_is_sent_so_that_it_paints_as_its_pieces_do(pieces: Sequence[Segment]) -> None:
-    improve_strips()
-    console = Console(color_system="truecolor")
-    whole = Strip(pieces).render(console)
+    pen = Pen(Console(color_system="truecolor"))
+    pen.draw(pieces)
+    whole = pen.finish()
     apart = "".join(
         Strip.render_style(piece.style or Style(), piece.text, ColorSystem.TRUECOLOR) for piece in pieces
     )

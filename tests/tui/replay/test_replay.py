@@ -403,11 +403,7 @@ async def test_a_click_and_a_drag_on_the_line_go_there(tmp_path: Path) -> None:
         assert 50 < middle < 90
         await pilot.mouse_up(TimeLine, offset=(bar.start + 1 + len(bar) // 2, 0))
         await pilot.hover(TimeLine, offset=(bar.start + 1, 0))
-        assert "0:00" in time_line(app).splitlines()[1]
         await reached(player, middle)
-        await pilot.press("right")
-        await reached(player, middle + 1)
-        assert "0:00" not in time_line(app).splitlines()[1]
         await pilot.click(TimeLine, offset=(1, 0))
         assert player.is_playing
 

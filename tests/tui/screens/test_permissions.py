@@ -17,7 +17,7 @@ AT = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 
 
 def session_with_rules(tmp_path: Path) -> tuple[FakeSession, RuleStore]:
-    store = RuleStore(tmp_path / "state", now=lambda: AT)
+    store = RuleStore(tmp_path / "state")
     used = Rule("deny", "Bash(rm:*)", "config.toml")
     store.add(Rule("allow", "GMAIL_SEND_EMAIL(recipient_email=*@firm.example)", server="composio"), tmp_path)
     store.note_used({used: AT})

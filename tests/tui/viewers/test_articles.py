@@ -273,19 +273,6 @@ class TestToolCalls:
         }
         assert "  2 articles · 2 words" in lines(call(several, "mcp__tavily__tavily_extract"), 100)
 
-    def test_what_the_knowledge_base_named_is_a_table_and_what_it_read_a_page(self) -> None:
-        hit = {"id": 7, "kind": "article", "title": "A [b]", "url": URL, "date": None}
-        hit |= {"fetched_at": "2026-11-20T12:00:00+00:00", "passage": "Seven [/] of ten."}
-        server = "mcp__local_toolkit__knowledge_"
-        shown = lines(call({"notice": "n", "hits": [hit]}, f"{server}search", query="yields"), 120)
-        assert any("A [b]" in row and "2026-11-20" in row and "wire.example" in row for row in shown)
-        page = {"notice": "n", "title": "A [b]", "url": URL, "text": "# Head\n\nSeven of ten."}
-        shown = text_rows(lines(call(page, f"{server}read", id=7)))
-        assert {"A [b]", "Seven of ten."} <= set(shown)
-        others: list[object] = [{"notice": "n", "hits": []}, {"hits": 7}, [], "text"]
-        for answer in others:
-            assert lines(call(answer, f"{server}sources", url=URL))
-
     def test_text_on_request_and_other_results_as_before(self) -> None:
         assert '"organic"' in "\n".join(lines(call(SERPER, as_text=True), 100))
         assert "JSON" not in "\n".join(lines(call(SERPER, as_text=True), 100))

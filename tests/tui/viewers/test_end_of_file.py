@@ -48,8 +48,9 @@ async def test_the_end_is_remembered_while_rows_are_laid_out(
 
     monkeypatch.setattr(MarkdownBody, "lay_out", slow)
     (tmp_path / "a.md").write_text(PARAGRAPHS)
-    async with hosted(screen=ViewerScreen(tmp_path / "a.md")) as (app, pilot):
-        await until(partial(shows, app, "Paragraph 0"))
+    screen = ViewerScreen(tmp_path / "a.md")
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: screen.document is not None)
         await pilot.press(*filter(None, (key, other)))
         released.set()
         await until(lambda: app.screen.query_one("#viewer-view").virtual_size.height > 3_000)

@@ -1,4 +1,4 @@
-"""What takes long to read or to lay out shows its beginning first."""
+"""What takes long to read shows its beginning first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ua_tui.tui.viewers.articles.results import ResultsTable
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.table import TableView
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT, Document
-from ua_tui.tui.viewers.document import JoinedBody, Progressive, Rows
+from ua_tui.tui.viewers.document import JoinedBody, Rows
 from ua_tui.tui.viewers.registry import load, load_page
 
 THEME = MarkdownTheme()
@@ -41,31 +41,10 @@ def text_of(rows: Rows) -> str:
 
 
 class TestMarkdown:
-    def test_the_first_rows_of_a_long_table_come_before_the_rest(self) -> None:
-        body = MarkdownBody("# Survey\n\n" + table(500, 20))
-        glance = body.first_rows(100, THEME)
-        assert glance is not None
-        assert "column 0" in text_of(glance)
-        assert "20.0" in text_of(glance)
-        whole = body.lay_out(100, THEME)
-        assert len(glance) < len(whole) // 2
+    def test_a_long_table_stays_one(self) -> None:
+        whole = MarkdownBody("# Survey\n\n" + table(500, 20)).lay_out(100, THEME)
         assert "… 300 more rows" in text_of(whole)
         assert "|" not in text_of(whole), "a table is never cut where it would no longer be one"
-
-    def test_the_first_rows_come_first_behind_front_matter_too(self, tmp_path: Path) -> None:
-        path = tmp_path / "report.md"
-        path.write_text("---\ntitle: Survey\n---\n" + table(500, 20))
-        body = load(path).best
-        assert isinstance(body, Progressive)
-        glance = body.first_rows(100, THEME)
-        assert glance is not None
-        assert text_of(glance).startswith("title: Survey")
-        assert "20.0" in text_of(glance)
-
-    def test_a_long_text_of_blank_lines_has_no_first_rows(self) -> None:
-        glance = MarkdownBody("\n" * 50_000 + "end").first_rows(80, THEME)
-        assert glance is not None
-        assert text_of(glance).strip() == ""
 
 
 @pytest.fixture
@@ -86,7 +65,6 @@ def held(monkeypatch: Patch) -> Iterator[threading.Event]:
 class TestViewer:
     @pytest.mark.parametrize(("name", "size", "write"), [
         ("a.csv", 12_000, lambda count: "n,text\n" + "".join(f"{n},{'x' * 500}\n" for n in range(count))),
-        ("a.json", 12_000, lambda count: json.dumps([f"{n} {'x' * 500}" for n in range(count)])),
     ])  # fmt: skip
     async def test_the_cursor_stays_when_the_rest_is_there(
         self, tmp_path: Path, held: threading.Event, name: str, size: int, write: Callable[[int], str]
@@ -167,18 +145,13 @@ class TestSearchResults:
         assert document.facts == ("2,000 results",)
         assert text_of(document.best.lay_out(100, THEME)).splitlines()[-1].startswith("2000  Story")
 
-    def test_a_preview_shows_the_first_of_many_results(self, tmp_path: Path) -> None:
+    def test_a_preview_of_very_many_results_is_their_json(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         path.write_text(json.dumps(found(20_000)))
-        document = load(path)
-        assert document.kind == "Search results"
-        shown = text_of(document.best.lay_out(100, THEME))
-        assert "Story 1 " in shown
-        assert "the file has more" in shown
-        assert document.facts[0].startswith("at least ")
+        assert load(path).kind == "JSON"
         whole = load(path, FULL_LIMIT)
         assert whole.facts == ("20,000 results",)
-        assert "the file has more" not in text_of(JoinedBody((whole.best,)).lay_out(100, THEME))[:500]
+        assert "Story 1 " in text_of(JoinedBody((whole.best,)).lay_out(100, THEME))[:500]
 
     def test_large_json_of_another_kind_stays_json(self, tmp_path: Path) -> None:
         path = tmp_path / "a.json"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ua_tui.tui.viewers.bodies.json_text import complete_json
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.record_table import RecordTable
 from ua_tui.tui.viewers.contract import FULL_LIMIT
@@ -33,10 +32,3 @@ def test_json_lines_are_records_without_blank_lines(tmp_path: Path) -> None:
     assert isinstance(table, RecordTable)
     assert [json.loads(bytes(memoryview(value))) for value in table.records.values] == records
     assert list(table.records[7]) == ["7", "x" * 7]
-
-
-def test_the_beginning_of_deeply_nested_lists_is_made_whole_in_one_pass() -> None:
-    depth = 60_000
-    begun = b"[1," * depth
-    whole = complete_json(begun)
-    assert whole == begun[:-1] + b"]" * depth

@@ -1,12 +1,10 @@
-"""Reads sanitised HTML as the blocks of a document, and marks doubtful claims in them."""
+"""Marks doubtful claims in sanitised HTML, and reads it as the blocks of a document."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
-from itertools import accumulate
 from typing import Literal
 from urllib.parse import unquote
 
@@ -14,14 +12,15 @@ import msgspec
 
 from ua_tui.core.claims.records import Claim
 from ua_tui.tui.export.convert import PICTURE
-from ua_tui.tui.export.marks import doubtful_places, mark_position
-from ua_tui.tui.export.prose import INLINE
+from ua_tui.tui.export.marks import mark_markdown
+from ua_tui.tui.export.prose import INLINE, NAME, TAG
 
 _STYLES = {
     "b": "b", "strong": "b", "th": "b", "dt": "b", "em": "i", "i": "i", "cite": "i", "dfn": "i", "var": "i",
     "caption": "i", "figcaption": "i", "code": "c", "kbd": "c", "samp": "c", "s": "s", "del": "s", "sup": "^",
     "sub": "_",
 }  # fmt: skip
+_LINK = re.compile(r"<a\b.*?</a>", re.DOTALL)
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 # What XML cannot have.
 _ODD = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -76,23 +75,22 @@ def read_blocks(text: str) -> list[Block]:
     return reader.blocks
 
 
-def mark_claims(blocks: Sequence[Block], claims: Sequence[Claim], mark: Callable[[Claim], str]) -> None:
-    """Write `mark` behind each doubtful claim, as `mark_markdown` does.
+def mark_claims(text: str, claims: Sequence[Claim], mark: Callable[[Claim], str]) -> str:
+    """Write `mark` behind each doubtful claim in sanitised HTML, as `mark_markdown` does.
 
     Raises:
         Stopped: the result is no longer needed.
     """
-    parts = [runs for block in blocks for runs in parts_of(block)]
-    lines = [text_of(runs) for runs in parts]
-    marks: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
-    for number, place in doubtful_places(lines, claims):
-        runs, line, claim = parts[place.row], lines[place.row], claims[number]
-        is_quoted = claim.kind == "quotation"
-        at = len(line) if is_quoted else mark_position(line, _link_end(runs, place.end))
-        marks[place.row, at][mark(claim)] = None
-    # From the end, so that the positions before it stay.
-    for (row, at), texts in sorted(marks.items(), reverse=True):
-        _insert(parts[row], at, [run(f" {text}", "m") for text in texts])
+    apart = TAG.sub(_apart, text)
+    return mark_markdown(apart, claims, lambda at: f'<span class="m">{mark(claims[at])}</span>', _LINK)
+
+
+def _apart(tag: re.Match[str]) -> str:
+    """A tag, behind an empty line if it is not inside a line of text."""
+    name = NAME.match(tag[0])
+    if name is not None and name[1] in INLINE:
+        return tag[0]
+    return ("\n" if tag[0].startswith("<br") else "\n\n") + tag[0]
 
 
 def parts_of(block: Block) -> Iterator[Runs]:
@@ -100,30 +98,6 @@ def parts_of(block: Block) -> Iterator[Runs]:
     yield block.runs
     for row in block.rows:
         yield from row
-
-
-def _ends(runs: Sequence[Run]) -> Iterator[tuple[int, Run]]:
-    return zip(accumulate(len(each.text) for each in runs), runs, strict=True)
-
-
-def _link_end(runs: Runs, at: int) -> int:
-    """The end of the link that the text before `at` is in, else `at`."""
-    href = ""
-    for end, each in _ends(runs):
-        if end >= at:
-            if (each.href != href and href) or not each.href:
-                break
-            at, href = end, each.href
-    return at
-
-
-def _insert(runs: Runs, at: int, added: Runs) -> None:
-    for index, (end, each) in enumerate(_ends(list(runs))):
-        if end >= at:
-            cut = len(each.text) - (end - at)
-            before, after = (Run(text, each.style, each.href) for text in (each.text[:cut], each.text[cut:]))
-            runs[index : index + 1] = [before, *added, *([after] if after.text else [])]
-            return
 
 
 class _Reader(HTMLParser):
@@ -159,9 +133,11 @@ class _Reader(HTMLParser):
             return
         if tag not in INLINE:
             self._flush()
-        if tag in _STYLES or tag == "a":
+        # Only ours have a class.
+        is_mark = tag == "span" and "class" in given
+        if tag in _STYLES or tag == "a" or is_mark:
             _, style, href = self._inline[-1]
-            own = _STYLES.get(tag, "")
+            own = "m" if is_mark else _STYLES.get(tag, "")
             self._inline.append((tag, style if own in style else style + own, given.get("href", href)))
         match tag:
             case "q":
@@ -175,7 +151,6 @@ class _Reader(HTMLParser):
             case "pre":
                 self._code += 1
             case "p":
-                # Only ours have a class.
                 self._is_plain = "class" in given
             case "ul" | "dd":
                 self._lists.append(0)

@@ -68,12 +68,13 @@ def document_bytes(export: Export, root: Root, redaction: Redaction, form: Docum
         )
     evidence = Evidence(export)
     text, pictures, notices = report_html(export.report, root, redaction)
-    blocks = read_blocks(text)
+    blocks = read_blocks(mark_claims(text, evidence.claims, lambda claim: _MARKS[claim.state]))
     for runs in (runs for block in blocks for runs in parts_of(block)):
-        # A secret may be in several styles.
-        if (safe := redaction.text(plain := text_of(runs))) != plain:
-            runs[:] = [run(safe)]
-    mark_claims(blocks, evidence.claims, lambda claim: _MARKS[claim.state])
+        marks = [each for each in runs if "m" in each.style]
+        # A secret may be in several styles, and have a mark in it.
+        plain = text_of([each for each in runs if "m" not in each.style])
+        if (safe := redaction.text(plain)) != plain:
+            runs[:] = [run(safe), *marks]
     title = title_of_export(export)
     for block in blocks:
         block.picture = pictures.get(block.picture, "").partition(",")[2]

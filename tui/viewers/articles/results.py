@@ -359,14 +359,14 @@ class CardRows(LinkedRows):
         return place if y >= self.head and part < 2 and place < self._body.entries else None
 
 
-def results_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
-    """Return the table of a list of search results, below its query, tool, time and counts, and `more` notes."""
+def results_table(value: dict[str, Any], hits: Sequence[ResultHit]) -> ResultsTable:
+    """Return the table of a list of search results, below its query, tool, time and counts."""
     answer = value.get("answer")
     answer_text = clean(answer).strip() if isinstance(answer, str) else ""
     parts = (answer_text, _panel(value.get("knowledge_panel")), _related(value.get("related_searches")))
     label = "answer" if answer_text else "panel" if parts[1] else "related"
     text = "\n\n".join(filter(None, parts))
-    return ResultsTable(hits, [*_notes(value, hits), *more], text, answer_label=label)
+    return ResultsTable(hits, _notes(value, hits), text, answer_label=label)
 
 
 def _panel(panel: Any) -> str:
@@ -392,7 +392,7 @@ def _related(words: Any) -> str:
     return f"Related searches: {' · '.join(found)}" if found else ""
 
 
-def articles_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
+def articles_table(value: dict[str, Any], hits: Sequence[ResultHit]) -> ResultsTable:
     """Return the table of a list of articles, below their number, their length and what is missing."""
     parts = [quantity(len(hits), "article")]
     if words := sum(hit.page.words for hit in hits):
@@ -404,7 +404,7 @@ def articles_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tupl
         if isinstance(lost := value.get(key), list) and lost:
             notes.append((f"… {quantity(len(lost), 'page')} {what}.", "warn"))
             notes += [(line, "dim") for each in lost[:5] if (line := _reason(each))]
-    return ResultsTable(hits, [*notes, *more], articles=True)
+    return ResultsTable(hits, notes, articles=True)
 
 
 def _reason(lost: object) -> str:

@@ -1,4 +1,4 @@
-"""JSON as text: indented and coloured line by line, and a truncated beginning completed; no objects are built."""
+"""JSON as text: indented and coloured line by line; no objects are built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _TOKEN = re.compile(
     r"|(?P<literal>\b(?:true|false|null)\b)"
     r"|(?P<dim>[{}\[\],:]+)"
 )
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]')
 
 
 def format_json(data: bytes | str) -> str:
@@ -47,31 +46,3 @@ def json_body(data: bytes | str) -> TextBody:
         RecursionError: they are nested too deeply.
     """
     return TextBody(clean(format_json(data)), style=style_json_line)
-
-
-def complete_json(data: bytes) -> bytes:
-    """Complete the beginning of a JSON document: cut it after its last complete member, and close every bracket.
-
-    Raises:
-        ValueError: there is no complete member in it.
-    """
-    closers: list[bytes] = []
-    end = depth = 0
-    for token in _STRUCTURE.finditer(data):
-        match token.group():
-            case b"{":
-                closers.append(b"}")
-            case b"[":
-                closers.append(b"]")
-            case b"}" | b"]":
-                if closers:
-                    closers.pop()
-                end, depth = token.end(), len(closers)
-            case b'"':
-                break
-            case b",":
-                end, depth = token.start(), len(closers)
-    if not end:
-        raise ValueError("no complete member")
-    # After the end, brackets were only opened, so those open at the end are still at the bottom of the stack.
-    return data[:end] + b"".join(reversed(closers[:depth]))

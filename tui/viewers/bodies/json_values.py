@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -25,9 +23,6 @@ _KINDS: dict[bytes, Kind] = {
 }  # fmt: skip
 _MAX_DECODED = 64 * 1024
 _CHUNK = 1 << 20
-_SPACE = re.compile(r"[ \t\r\n]*")
-_BETWEEN = re.compile(r"[ \t\r\n:,]*")
-_step = json.JSONDecoder().raw_decode
 
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -41,20 +36,16 @@ def kind_of(value: Value) -> Kind:
 def open_level(value: Value) -> Level | None:
     """Return the members of an object or a list; None for any other value.
 
-    Members with the same name are all returned; in an object larger than 64 KiB only the last of them.
+    Of members with the same name only the last one is returned.
 
     Raises:
         ValueError: the bytes are not JSON.
         RecursionError: they are nested too deeply.
     """
-    kind, view = kind_of(value), memoryview(value)
-    match kind:
+    view = memoryview(value)
+    match kind_of(value):
         case "object":
             found = _decode_object(view)
-            if len(view) <= _MAX_DECODED:
-                # Python rejects some valid values, such as a number of 5,000 digits; the result above is used then.
-                with suppress(ValueError, RecursionError):
-                    return _as_written(bytes(view))
             return (list(found), list(found.values()))
         case "list":
             return (None, _decode_list(view))
@@ -164,20 +155,3 @@ def _decoded(view: memoryview) -> Any:
         return json.loads(bytes(view))
     except (ValueError, RecursionError):
         return None
-
-
-def _as_written(data: bytes) -> Level:
-    """Return the members of a valid object one by one, as a dictionary would lose repeated names."""
-    text = data.decode("utf-8", "surrogatepass")
-    names: list[str] = []
-    values: list[Value] = []
-    at = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # the pattern matches the empty text
-    while text[at] != "}":
-        name, at = _step(text, at)
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
-        start = at
-        _, at = _step(text, at)
-        names.append(str(name))
-        values.append(text[start:at].encode("utf-8", "surrogatepass"))
-        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
-    return (names, values)

@@ -1,4 +1,4 @@
-"""Markdown as rows; the first screen of a long text is available before the rest.
+"""Markdown as rows.
 
 It is rendered in blocks of bounded size. Text can be made that takes a second for each block, so after some seconds the
 rest is shown as source.
@@ -15,15 +15,14 @@ from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_with_headings
 from ua_tui.tui.render.markdown.stream import Chunk, blocks_of, definitions
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.document import Landmark, ListRows, Progressive, Row, styled
+from ua_tui.tui.viewers.document import Body, Landmark, ListRows, Row, styled
 
 RENDERED_CHARACTERS = 512 * 1024
 MAX_TEXT_WIDTH = 100
-_FIRST_CHARACTERS = 8_000
 _MOST_SECONDS = 3.0
 
 
-class MarkdownBody(Progressive):
+class MarkdownBody(Body):
     """Rendered Markdown; the width of text is limited so that it is easy to read.
 
     `links` are link definitions that precede those in the text.
@@ -33,27 +32,13 @@ class MarkdownBody(Progressive):
         self.source = source
         self._links = links
 
-    def first_rows(self, width: int, theme: MarkdownTheme) -> ListRows | None:
-        """Return the first rows of a long text quickly; None for a short text."""
-        if len(self.source) <= 2 * _FIRST_CHARACTERS:
-            return None
-        beginning = self.source[:_FIRST_CHARACTERS]
-        beginning = beginning[: beginning.rfind("\n") + 1] or beginning
-        chunks = blocks_of(beginning)
-        # The last block is incomplete; it is shown only if it is long, such as a table.
-        if chunks and len(chunks[-1].source) < len(beginning) // 2:
-            chunks.pop()
-        return self._render(chunks, width, theme)
-
     def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
         """Render all of it for the width, unless the flag is set.
 
         Raises:
             Stopped: the result is no longer needed.
         """
-        return self._render(blocks_of(self.source), width, theme)
-
-    def _render(self, chunks: Sequence[Chunk], width: int, theme: MarkdownTheme) -> ListRows:
+        chunks = blocks_of(self.source)
         known = f"{self._links}\n{definitions(self.source)}"[: 128 * 1024]
         rows: list[Row] = []
         headings: list[Landmark] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
-from ua_tui.tui.viewers.document import Body, JoinedBody, Progressive, Rows, ShiftedRows
+from ua_tui.tui.viewers.document import Body, JoinedBody, Rows, ShiftedRows
 
 LEAST_HEADINGS = 3
 """A page of fewer headings needs no outline."""
@@ -15,7 +15,7 @@ _HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class PageBody(Progressive):
+class PageBody(Body):
     """Lays out another body for at most the width that is easy to read, and centres it."""
 
     body: Body
@@ -29,16 +29,6 @@ class PageBody(Progressive):
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out the text, unless the flag is set."""
-        return _centred(self.body.lay_out(min(width, MAX_TEXT_WIDTH), theme), width)
-
-    def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
-        """Return the first rows of a long text quickly."""
-        if not isinstance(self.body, Progressive):
-            return None
-        rows = self.body.first_rows(min(width, MAX_TEXT_WIDTH), theme)
-        return None if rows is None else _centred(rows, width)
-
-
-def _centred(rows: Rows, width: int) -> Rows:
-    margin = (width - MAX_TEXT_WIDTH) // 2
-    return ShiftedRows(rows, margin) if margin > 0 else rows
+        rows = self.body.lay_out(min(width, MAX_TEXT_WIDTH), theme)
+        margin = (width - MAX_TEXT_WIDTH) // 2
+        return ShiftedRows(rows, margin) if margin > 0 else rows

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import ToolCallStarted
 from ua_tui.core.events.units import quantity, size, tokens
 from ua_tui.core.observation import (
@@ -26,7 +25,6 @@ from ua_tui.core.observation import (
     WorkbenchObservation,
 )
 from ua_tui.core.text import clean_line
-from ua_tui.core.toolkit.articles import Article
 from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
 from ua_tui.tui.viewers.articles.page import article_body, article_in
@@ -353,7 +351,6 @@ def _text(text: str, *, role: str = "", indent: int = 0) -> TextBody:
     return TextBody(shown, style=role, indent=indent)
 
 
-_KNOWLEDGE = "mcp__local_toolkit__knowledge_"
 _LONGEST = 256 * 1024
 """Longer results are parsed by the observers' process only; their files are shown as tables."""
 
@@ -366,8 +363,6 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
     is_json = text.lstrip()[:1] in {"{", "["}
     if len(text) > _LONGEST or not (is_json or started.name.startswith("mcp__")):
         return []
-    if started.name.startswith(_KNOWLEDGE):
-        return _knowledge_forms(started, from_json(text))
     from ua_tui.observers.search.tool_names import policy_of_call
 
     call = ToolCall(tool_use_id=started.tool_use_id, name=started.name, input=started.input)
@@ -382,27 +377,6 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
         if forms:
             return forms
     return forms if policy_of_call(call) == "never" else forms + _search_forms(call, decoded)
-
-
-def _knowledge_forms(started: ToolCallStarted, value: Any) -> list[Body]:
-    """What the knowledge base answered: documents as a table, the text of one as a page."""
-    match value:
-        case {"hits": [_, *_] as hits}:
-            rows = [
-                {**each, "snippet": each.get("passage"), "date": each.get("date") or each.get("fetched_at")}
-                for each in hits
-                if isinstance(each, dict)
-            ]
-            found = {"type": "knowledge", "query": started.input.get("query"), "results": rows}
-            listed = hits_in(found)
-            return [results_table(found, listed)] if listed else []
-        case {"text": str(text), "title": str(title), **rest}:
-            address = rest.get("url")
-            return [
-                article_body(Article(title=title, url=address if isinstance(address, str) else "", text=text))
-            ]
-        case _:
-            return []
 
 
 def _page_forms(call: ToolCall, text: str) -> list[Body]:

@@ -9,7 +9,7 @@ import msgspec
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.viewers.articles.page import article_body, article_in, text_in
 from ua_tui.tui.viewers.articles.results import LISTS, articles_in, articles_table, hits_in, results_table
-from ua_tui.tui.viewers.bodies.json_text import complete_json, style_json_line
+from ua_tui.tui.viewers.bodies.json_text import style_json_line
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.bodies.table import Table
@@ -20,26 +20,15 @@ _MARKS = (b'"reader_result"', b'"articles"', b'"content"')
 
 
 def _members(sample: Sample) -> dict[str, Any] | None:
-    data = sample.data.removeprefix(b"\xef\xbb\xbf")
-    value = msgspec.json.decode(data if sample.complete else complete_json(data))
+    if not sample.complete:
+        raise Declined
+    value = msgspec.json.decode(sample.data.removeprefix(b"\xef\xbb\xbf"))
     return value if isinstance(value, dict) else None
 
 
-def _more(sample: Sample, count: str) -> list[tuple[str, str]]:
-    """The last line of a table that has only the beginning of the file."""
-    return [] if sample.complete else [(f"… The first {count}; the file has more.", "warn")]
-
-
 def _table(sample: Sample, kind: str, count: str, table: Table, title: str = "") -> View:
-    facts = (count if sample.complete else f"at least {count}",)
-    return View(
-        kind,
-        TextBody(sample.beginning, style=style_json_line),
-        table,
-        facts,
-        all_rendered=sample.complete,
-        title=title,
-    )
+    raw = TextBody(sample.beginning, style=style_json_line)
+    return View(kind, raw, table, (count,), all_rendered=True, title=title)
 
 
 def _view_search_results(sample: Sample) -> View:
@@ -48,8 +37,7 @@ def _view_search_results(sample: Sample) -> View:
     if value is None or hits is None:
         raise Declined
     count = quantity(len(hits), "result")
-    table = results_table(value, hits, *_more(sample, count))
-    return _table(sample, "Search results", count, table, text_in(value, "query"))
+    return _table(sample, "Search results", count, results_table(value, hits), text_in(value, "query"))
 
 
 def _view_article(sample: Sample) -> View:
@@ -57,7 +45,7 @@ def _view_article(sample: Sample) -> View:
     hits = articles_in(value)
     if value is not None and hits is not None:
         count = quantity(len(hits), "article")
-        return _table(sample, "Articles", count, articles_table(value, hits, *_more(sample, count)))
+        return _table(sample, "Articles", count, articles_table(value, hits))
     article = article_in(value)
     if article is None:
         raise Declined
@@ -70,7 +58,7 @@ def _view_article(sample: Sample) -> View:
         PageBody(article_body(article)),
         length,
         notice,
-        all_rendered=sample.complete and not is_cut,
+        all_rendered=not is_cut,
         title=article.title or "",
     )
 

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from ua_tui.core.events.units import quantity
-from ua_tui.tui.viewers.bodies.json_text import complete_json, json_body, style_json_line
+from ua_tui.tui.viewers.bodies.json_text import json_body, style_json_line
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.json_values import Value, open_level
 from ua_tui.tui.viewers.bodies.record_table import record_table
@@ -50,25 +50,23 @@ _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
 
 def _view_json(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line)
+    if not sample.complete:
+        return View("JSON", raw)
     text = _TEXT.match(sample.data)
     if text is None:
         return View("JSON", raw, notice="This file is empty.")
     if sample.data.count(b",") > 4_000_000:
         return View("JSON", raw, notice="This file has too many values for a tree.")
     data: Value = memoryview(sample.data)[text.end() :]
-    notice = None
-    if not sample.complete:
-        data = complete_json(bytes(data))
-        notice = "Only the beginning of this file is shown."
     level = open_level(data)
     if level is None:
         # A single string of megabytes would be formatted in one step, which blocks every other thread.
         return View("JSON", raw, json_body(bytes(data)) if len(data) <= FULL_LIMIT else None)
-    word = "item" if level[0] is None else "key"
-    facts = (f"{'at least ' if notice else ''}{quantity(len(level[1]), word)}",)
     if (table := record_table(level)) is not None:
-        facts = (f"{'at least ' if notice else ''}{quantity(len(table.records), 'record')}",)
-    return View("JSON", raw, table or JsonTree(level), facts, notice, all_rendered=sample.complete)
+        fact = quantity(len(table.records), "record")
+    else:
+        fact = quantity(len(level[1]), "item" if level[0] is None else "key")
+    return View("JSON", raw, table or JsonTree(level), (fact,), all_rendered=True)
 
 
 JSON = Viewer(
@@ -79,4 +77,5 @@ JSON = Viewer(
     ),
     _view_json,
     limit=LARGE_LIMIT,
+    preview_limit=FULL_LIMIT,
 )

@@ -43,7 +43,6 @@ from ua_tui.tui.viewers.document import (
     Landmark,
     ListRows,
     Match,
-    Progressive,
     Rows,
 )
 from ua_tui.tui.viewers.passage import Passage, find_passage
@@ -278,10 +277,6 @@ class DocumentView(ScrollView, can_focus=True):
         body, width, theme = self.body, max(1, self.scrollable_content_region.width), self._read_theme()
         self._fit()
         self._width, self._theme = width, theme
-        if isinstance(body, Progressive) and not len(self._rows) and self._place is None:
-            first = await asyncio.to_thread(body.first_rows, width, theme)
-            if first is not None:
-                self._set_rows(first)
         if isinstance(body, TextBody) and len(body.text) <= _SHORT:
             # What is said while a file is read comes also while every thread is busy.
             rows: Rows = body.lay_out(width, theme)
