@@ -15,7 +15,7 @@ from ua_tui.core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
 from ua_tui.core.errors import AgentError
 from ua_tui.core.provider.probe import cloud_variables
 from ua_tui.core.settings.model import Cloud, Settings
-from ua_tui.core.storage.files import is_gone
+from ua_tui.core.storage.files import Root, is_gone
 from ua_tui.core.storage.folders import state_folder
 
 CACHE = "cache"
@@ -71,13 +71,8 @@ class PrivateFolder:
 
     def write(self, name: str, value: Any) -> Path:
         """Write a value as JSON, readable by this user only; the file is replaced atomically."""
-        path = self.path / name
-        new = self.path / f"{name}.new"
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-        os.replace(new, path)
-        return path
+        Root(self.path).write_chunks(name, (json.dumps(value).encode(),), synced=False)
+        return self.path / name
 
     def remove(self) -> None:
         """Remove the folder and all in it."""

@@ -90,7 +90,7 @@ class AgentHooks(msgspec.Struct, eq=False):
     results: ResultStore
     translator: Translator
     recorder: ActionRecorder
-    check_subagent: SubagentCheck | None = None
+    check_subagent: SubagentCheck
     copies: dict[str, HookCopies] = {}
     _sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
     _plans: dict[str, asyncio.Future[str]] = {}
@@ -282,7 +282,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         return (await self.pipelines.run("tool.on_error", payload)).additional_context
 
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
-        if self.check_subagent is None or self.stopping:
+        if self.stopping:
             return {}
         agent = clean(text_in(data, "agent_type"))
         task_id = text_in(data, "agent_id")

@@ -196,7 +196,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
     ledger: ActionLedger | None
     redactor: Redactor
     folder: Path
-    is_read_only: OfTool = lambda _server, _tool: False
+    is_read_only: OfTool
     _open: set[str] = set()
 
     async def denial_of(self, tool_name: str, tool_input: Arguments) -> str | None:
@@ -211,11 +211,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
         return _describe(earlier, len(actions)) if earlier else None
 
     async def begin(
-        self,
-        tool_name: str,
-        tool_input: Arguments,
-        tool_use_id: str,
-        stopping: Callable[[], bool] = lambda: False,
+        self, tool_name: str, tool_input: Arguments, tool_use_id: str, stopping: Callable[[], bool]
     ) -> str | None:
         """Record a call that is about to run; returns why it may not, None if it may."""
         if self.ledger is None or not (actions := self._actions(tool_name, tool_input)):

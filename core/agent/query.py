@@ -50,12 +50,11 @@ Answer with exactly one word: SIMPLE or COMPLEX."""
 
 
 class Classification(msgspec.Struct, frozen=True):
-    """A decision, who took it, the reply or the reason, the milliseconds, and what it used and cost if known."""
+    """A decision, who took it, the reply or the reason, and what it used and cost if known."""
 
     decision: Decision
     source: Source
-    raw_response: str = ""
-    duration_ms: float = 0.0
+    raw_response: str
     cost_usd: float | None = None
     usage: Usage | None = None
 
@@ -101,28 +100,23 @@ class Classifier(msgspec.Struct, eq=False):
 
     async def classify(self, text: str) -> Classification:
         """Classify one query; never raises, never takes longer than the deadline."""
-        started = time.monotonic()
-
-        def took() -> float:
-            return (time.monotonic() - started) * 1000
-
         if ruled := decide_by_rules(text):
-            return Classification(ruled[0], "rule", ruled[1], took())
+            return Classification(ruled[0], "rule", ruled[1])
         if self.ask is None:
-            return Classification("COMPLEX", "fallback", "no rule matched", took())
+            return Classification("COMPLEX", "fallback", "no rule matched")
         try:
             reply = await asyncio.wait_for(self.ask(CLASSIFIER_PROMPT, text), self.deadline)
         except TimeoutError:
-            return Classification("COMPLEX", "fallback", f"no answer within {self.deadline:g} s", took())
+            return Classification("COMPLEX", "fallback", f"no answer within {self.deadline:g} s")
         except Exception as error:
             log.info("the classifier's request failed: %s", error)
-            return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
+            return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}")
         decision = read_decision(reply.text)
         source: Source = "fallback" if decision is None else "model"
         usage, cost = usage_of(reply.usage), reply.cost_usd
         if cost is None and usage is not None and self.prices is not None:
             cost = self.prices.cost_of(reply.model, usage)
-        return Classification(decision or "COMPLEX", source, clean_line(reply.text), took(), cost, usage)
+        return Classification(decision or "COMPLEX", source, clean_line(reply.text), cost, usage)
 
 
 log = logging.getLogger(__name__)
@@ -243,9 +237,8 @@ class QueryPath(msgspec.Struct, eq=False):
         return BeforeExecute(agent=AGENT_NAME, input=text, schema=schema, context=context)
 
     async def _classify(self, query_id: str, text: str) -> Classification:
-        if self.classifier is None:
-            decided = Classification("COMPLEX", "rule", "the classifier is off")
-        else:
+        started, decided = time.monotonic(), Classification("COMPLEX", "rule", "the classifier is off")
+        if self.classifier is not None:
             decided = await self.classifier.classify(text)
         self.publish(
             QueryClassified(
@@ -253,7 +246,7 @@ class QueryPath(msgspec.Struct, eq=False):
                 decision=decided.decision,
                 source=decided.source,
                 raw_response=clean(decided.raw_response),
-                duration_ms=decided.duration_ms,
+                duration_ms=(time.monotonic() - started) * 1000,
             )
         )
         return decided

@@ -119,13 +119,7 @@ class Stopping(msgspec.Struct, eq=False):
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        # Nothing awaits the task, so its failure is logged here.
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("the agent could not be asked to stop", exc_info=error)
+        task.add_done_callback(self._tasks.discard)
 
     async def _ask_until(self, done: asyncio.Future[Any]) -> None:
         while not done.done():

@@ -226,12 +226,8 @@ class ToolOutcome(msgspec.Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        """The result as JSON, without the wrapper of structured text results; None when it is not JSON."""
-        value = _json(self.text)
-        if isinstance(value, dict) and set(value) == {"result"}:
-            inner = value["result"]
-            return _json(inner) if isinstance(inner, str) else inner
-        return value
+        """The result as JSON; None when it is not JSON."""
+        return _json(self.text)
 
     def is_of(self, tool: str) -> bool:
         """Whether the call was of `tool`: its name, its last part, or a slug that it executed."""

@@ -64,9 +64,7 @@ class DemoArticle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if hours < 24:
             return "1 hour ago" if hours == 1 else f"{hours} hours ago"
         days = hours // 24
-        if days < 14:
-            return "1 day ago" if days == 1 else f"{days} days ago"
-        return f"{days // 7} weeks ago"
+        return "1 day ago" if days == 1 else f"{days} days ago"
 
     def published(self, now: datetime) -> datetime:
         """When it appeared, relative to `now`."""

@@ -67,11 +67,11 @@ class Inflater:
             FetchRefused: the body is too large, or swells too much.
             ConnectionFailed: the body is damaged.
         """
-        first, self._raw = self._raw == 0, self._raw + len(data)
         pieces = []
-        while data:
-            piece, data = self._step(data, first=first)
-            first = False
+        self._raw += len(data)
+        step = _ZSTD_STEP if self._name == _ZSTD else len(data)
+        for at in range(0, len(data), step or 1):
+            piece = self._decoded(data[at : at + step])
             self._size += len(piece)
             if self._size > self._limit:
                 raise FetchRefused(
@@ -94,27 +94,23 @@ class Inflater:
         if self._inflate is not None and self._raw and not self._inflate.eof:
             raise ConnectionFailed("its compressed body is cut off; try again", code="unreachable")
 
-    def _step(self, data: bytes, *, first: bool) -> tuple[bytes, bytes]:
-        if self._inflate is None:
-            return data, b""
-        if self._inflate.eof:
-            return b"", b""
+    def _decoded(self, data: bytes) -> bytes:
+        if self._inflate is None or self._inflate.eof:
+            return data if self._inflate is None else b""
+        # One byte more than allowed shows that there is more.
+        allowed = min(self._limit, max(1 << 20, self._raw * _RATIO))
+        most = () if self._name == _ZSTD else (allowed - self._size + 1,)
         try:
-            if self._name == _ZSTD:
-                return self._inflate.decompress(data[:_ZSTD_STEP]), data[_ZSTD_STEP:]
-            piece = self._inflate.decompress(data, 1 << 16)
+            decoded: bytes = self._inflate.decompress(data, *most)
         except self._damage as error:
-            if first and self._name == "deflate":
+            if not self._size and self._name == "deflate":
                 # Some servers send the raw format, without the zlib header that the standard requires.
-                self._inflate = zlib.decompressobj(-15)
-                return self._step(data, first=False)
+                self._name, self._inflate = "", zlib.decompressobj(-15)
+                return self._decoded(data)
             raise ConnectionFailed(
                 f"its compressed body is damaged ({error}); try again", code="unreachable"
             ) from error
-        rest = self._inflate.unconsumed_tail
-        if not rest and len(piece) == 1 << 16:
-            piece += self._inflate.decompress(b"", self._limit - self._size + 1)
-        return piece, rest
+        return decoded
 
 
 def content_type(header: str) -> tuple[str, str]:

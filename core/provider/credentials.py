@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.json_values import object_in, text_in
-from ua_tui.core.provider.probe import model_server, shown_server
 from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
 from ua_tui.core.settings.places import USER_FILE, Places
@@ -85,58 +84,36 @@ def login_environment(settings: Settings, environ: Mapping[str, str]) -> dict[st
     return kept
 
 
-Service = Literal["model", "composio", "web reader", "logfire"]
-
-_SECRETS: tuple[tuple[Service, str], ...] = (
-    ("model", "api_key"),
-    ("model", "auth_token"),
-    ("composio", "composio_api_key"),
-    ("web reader", "web_reader_key"),
-    ("logfire", "logfire_token"),
-)
+_SECRETS = ("api_key", "auth_token", "composio_api_key", "web_reader_key", "logfire_token")
 
 
 class Credential(msgspec.Struct, frozen=True):
     """A credential by its usual name, and where it was found; without a place it is missing."""
 
-    service: Service
     name: str
-    place: str = ""
-
-    @property
-    def found(self) -> bool:
-        """Whether there is one."""
-        return bool(self.place)
+    place: str
 
 
 def credentials_of(settings: Settings, places: Places) -> list[Credential]:
-    """Every possible credential, grouped by service; reads the files that may hold them.
+    """Every possible credential, in the order of the services; reads the files that may hold them.
 
     A credential that is in the settings but in no source was given by the program.
     """
-    names = [name for _, name in _SECRETS]
     try:
-        there = set_elsewhere(names, replace(places, trust=settings.folder.answer_once))
+        there = set_elsewhere(_SECRETS, replace(places, trust=settings.folder.answer_once))
     except SettingsError:
         # A file became invalid after the start: what was read then is still used.
         there = {}
     in_user_file = stored_names(places.user_file)
     found = []
-    for service, name in _SECRETS:
+    for name in _SECRETS:
         place, usual = "", ENVIRONMENT[name][1]
         if getattr(settings, name):
             if (where := there.get(name)) is not None:
                 place = clean_line(where.listed.removesuffix(f", {usual}"))
             else:
                 place = f"your {USER_FILE}" if name in in_user_file else "given by the program"
-        found.append(Credential(service, usual, place))
+        found.append(Credential(usual, place))
     login = clean_line(str(settings.claude_config_dir)) if find_login(settings).usable else ""
-    found.insert(2, Credential("model", "Claude login", login))
+    found.insert(2, Credential("Claude login", login))
     return found
-
-
-def servers_of(settings: Settings) -> dict[str, str]:
-    """The addresses of a session's services, without passwords."""
-    model = model_server(settings)
-    composio = shown_server(settings.composio_base_url) if settings.composio_base_url else "Composio's own"
-    return {"model": model, "composio": composio}

@@ -49,7 +49,7 @@ class Models:
         self,
         settings: Settings,
         publish: Callable[[Event], object],
-        check: Callable[[ModelChoice], None] = lambda _choice: None,
+        check: Callable[[ModelChoice], None],
     ) -> None:
         self._check = check
         self.choice = ModelChoice(settings.model, settings.fallback_model, settings.effort)

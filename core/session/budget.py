@@ -49,8 +49,8 @@ class Budget(msgspec.Struct, eq=False):
     limit_usd: float | None
     costs: Callable[[], Costs]
     publish: Callable[[Event], object]
-    stop: Callable[[], object] = lambda: None
-    agent_stops: Callable[[], bool] = lambda: True
+    stop: Callable[[], object]
+    agent_stops: Callable[[], bool]
     stopped_query: bool = False
     _calls_tools: bool = False
     _stopped: bool = False

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from difflib import get_close_matches
+from errno import EFBIG
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,7 @@ from ua_tui.core.redaction.masking import masked_file
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.kinds import has_known_ending
 from ua_tui.core.storage.paths import safe_name
-from ua_tui.core.storage.regular_file import NotRegular, open_regular
+from ua_tui.core.storage.regular_file import NotRegular, read_regular
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 
@@ -43,7 +43,7 @@ def attach(workspace: Workspace, file: Path) -> str:
     """
     inside = _path_inside(workspace, file)
     if inside is None:
-        inside = attach_data(workspace, file.name, _read(file)).path
+        inside = attach_data(workspace, file.name, _content_of(file)).path
     mention = mention_of(inside)
     if mention is None:
         raise WorkspaceError(f"{_shown(file)} cannot be added: its name cannot be typed. Rename it first")
@@ -65,34 +65,22 @@ def check_file(file: Path) -> None:
         WorkspaceError: it is not a regular file, is too large, or cannot be read.
     """
     if not os.path.isdir(file):
-        os.close(_open(file))
+        _content_of(file)
 
 
-def _open(file: Path) -> int:
+def _content_of(file: Path) -> bytes:
     try:
-        descriptor = open_regular(file, follow=True)
+        return read_regular(file, LARGEST, follow=True)
     except NotRegular as error:
-        why = "it is a directory" if stat.S_ISDIR(error.mode) else error.strerror
-        raise WorkspaceError(f"{_shown(file)} cannot be added: {why}") from error
+        why = error.strerror
     except OSError as error:
-        raise WorkspaceError(
-            f"{_shown(file)} cannot be added: {error.strerror}. Check its path and permissions"
-        ) from error
-    if os.fstat(descriptor).st_size > LARGEST:
-        os.close(descriptor)
-        raise WorkspaceError(
-            f"{_shown(file)} cannot be added: it is larger than {LARGEST >> 20} MB. "
-            "Write its path without an @, and the agent reads it with its tools"
-        )
-    return descriptor
-
-
-def _read(file: Path) -> bytes:
-    try:
-        with os.fdopen(_open(file), "rb") as opened:
-            return opened.read(LARGEST)
-    except OSError as error:
-        raise WorkspaceError(f"{_shown(file)} cannot be added: {error.strerror}") from error
+        why = f"{error.strerror}. Check its path and permissions"
+        if error.errno == EFBIG:
+            why = (
+                f"it is larger than {LARGEST >> 20} MB. "
+                "Write its path without an @, and the agent reads it with its tools"
+            )
+    raise WorkspaceError(f"{_shown(file)} cannot be added: {why}")
 
 
 def attach_data(workspace: Workspace, name: str, data: bytes) -> Written:

@@ -8,13 +8,13 @@ not read there. Observers and events get a result, too: a large one is adapted a
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -43,7 +43,7 @@ from ua_tui.core.redaction.masking import masked_file
 from ua_tui.core.storage.kinds import check_writable
 from ua_tui.core.storage.large_results import store_large_result
 from ua_tui.core.storage.paths import safe_name
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, without_surrogates
 
@@ -367,22 +367,19 @@ def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFi
     content already, that is the result.
 
     Raises:
-        WorkspaceError: it is too large, or cannot be read or written.
-        OSError: it is not a regular file, or is gone.
+        WorkspaceError: it cannot be written.
+        OSError: it is too large, is not a regular file, or is gone.
     """
-    with os.fdopen(open_regular(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size > LARGEST_FILE:
-            raise WorkspaceError(f"the file has more than {LARGEST_FILE >> 20} MB and is not kept")
-        head = file.read(HEAD_SIZE)
-        file.seek(0)
-        is_media = media_type(head) is not None
-        folder = _MEDIA if is_media else _OTHERS
-        suffix = (
-            media_suffix(head) if is_media else (".pdf" if head.startswith(b"%PDF-") else path.suffix.lower())
-        )
-        kept_file = file if is_media else masked_file(file, workspace.redactor)
-        name = _allowed(_stem(workspace, name), suffix, head)
-        kept = workspace.root.write_new(f"{folder}/{name}", kept_file, once=True)
+    data = read_regular(path, LARGEST_FILE)
+    head = data[:HEAD_SIZE]
+    content: IO[bytes] = BytesIO(data)
+    if media_type(head) is not None:
+        folder, suffix = _MEDIA, media_suffix(head)
+    else:
+        folder, suffix = _OTHERS, ".pdf" if head.startswith(b"%PDF-") else path.suffix.lower()
+        content = masked_file(content, workspace.redactor)
+    name = _allowed(_stem(workspace, name), suffix, head)
+    kept = workspace.root.write_new(f"{folder}/{name}", content, once=True)
     path.unlink(missing_ok=True)
     return ReturnedFile(kept.path, is_new=kept.is_new)
 

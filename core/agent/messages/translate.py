@@ -49,7 +49,6 @@ from ua_tui.core.json_values import JsonObject, list_in, object_in, text_in, val
 from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
-from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.redaction.redactor import Redactor, StreamRedactor
 from ua_tui.core.text import clean, clean_line
 
@@ -120,14 +119,14 @@ class Translator:
     def __init__(
         self,
         *,
-        redactor: Redactor | None = None,
-        servers: ServerStates | None = None,
-        server: str | None = None,
-        prices: Prices | None = None,
-        structured: bool = False,
+        redactor: Redactor,
+        servers: ServerStates,
+        server: str,
+        prices: Prices,
+        structured: bool,
     ) -> None:
         self._structured = structured
-        self._redactor = redactor or Redactor()
+        self._redactor = redactor
         self._answer = StreamRedactor(self._redactor)
         self._thinking = StreamRedactor(self._redactor)
         self.iteration = 0
@@ -135,9 +134,9 @@ class Translator:
         self.model: str | None = None
         self.calls: dict[str, OpenCall] = {}
         self.tasks = SubagentTasks()
-        self._servers = servers or ServerStates()
-        self._server = server or DEFAULT_URL
-        self.prices = prices or Prices()
+        self._servers = servers
+        self._server = server
+        self.prices = prices
         self._counted: dict[str, str] = {}
         self.malformed = MalformedMessages()
         self._called: dict[str, str] = {}

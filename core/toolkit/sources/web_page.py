@@ -30,26 +30,17 @@ _PUSHED = re.compile(r"self\.__next_f\.push\((\[.*\])\)", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.){60,}"')
 
 
-def article_in_data(tree: Any, fewest: int) -> Extracted | None:
-    """Return the longest text about a page in its data, if it has at least `fewest` words.
+def text_in_data(tree: Any, fewest: int, *names: str) -> Extracted | None:
+    """Return the longest text with one of these names about a page in its data, if it has at least `fewest` words.
 
     `tree` is the page as lxml parsed it.
     """
     best: Extracted | None = None
     for found in _about_the_page(tree):
-        text = to_markdown(text_in(found, "articleBody") or text_in(found, "text"))
+        text = to_markdown(next(filter(None, (text_in(found, name) for name in names)), ""))
         if text and (best is None or len(text) > len(best.text)):
             best = _with_properties(text, found)
     return best if best is not None and count_words(best.text) >= fewest else None
-
-
-def description_in_data(tree: Any, fewest: int) -> Extracted | None:
-    """Return the description of what a page is about, if it has at least `fewest` words."""
-    for found in _about_the_page(tree):
-        if description := text_in(found, "description"):
-            text = to_markdown(description)
-            return _with_properties(text, found) if count_words(text) >= fewest else None
-    return None
 
 
 def recipe_in_data(tree: Any) -> list[tuple[str, list[str]]]:
@@ -243,6 +234,7 @@ _LANGUAGE = re.compile(rb"<html[^<>]{0,300}?\slang\s*=\s*[\"']?([A-Za-z]{2})", r
 _HIDDEN = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _SAMPLE = 64 << 10
+_METADATA = ("title", "author", "site", "date")
 # Of a Markdown file, which may begin with a table of YAML.
 _HEADING = re.compile(r"\s*(?:---\n(?:.{0,500}\n){0,50}?---[ \t]*\n\s*)?#[ \t]+(\S.*)")
 _NESTED = re.compile(r"<(/?)(?:div|span|section|article|table|ul|ol|li|blockquote|font|b)\b", re.IGNORECASE)
@@ -323,9 +315,9 @@ def read_html(html: str, url: str) -> ReadPage:
         return ReadPage(replace(article, partial="paywall") if is_partial else article, reason)
     is_empty = words < _EMPTY
     fewest = max(2 * words, _EMPTY // 2)
-    found = article_in_data(tree, fewest)
+    found = text_in_data(tree, fewest, "articleBody", "text")
     if found is None and is_empty:
-        found = description_in_data(tree, fewest)
+        found = text_in_data(tree, fewest, "description")
     if found is None and reason == "javascript":
         found = text_of_state(tree, _THIN)
     if found is not None:
@@ -334,7 +326,8 @@ def read_html(html: str, url: str) -> ReadPage:
         missing = [part for part in article.text.strip().split("\n\n") if _words(part) not in known]
         if missing:
             found = replace(found, text="\n\n".join([*missing, found.text]), links=article.links)
-        return ReadPage(with_metadata_of(found, article))
+        known_of = {name: getattr(found, name) or getattr(article, name) for name in _METADATA}
+        return ReadPage(replace(found, **known_of))
     if reason is None and is_cut_off(tree, html):
         article = replace(article, partial="paywall")
     if not words and _is_deep(html):
@@ -383,17 +376,6 @@ def _refreshed(tree: Any, url: str) -> str | None:
 
 def _words(text: str) -> str:
     return " ".join(_WORD.findall(text))
-
-
-def with_metadata_of(article: Extracted, other: Extracted) -> Extracted:
-    """Return an article with what another version of it knows and it does not."""
-    return replace(
-        article,
-        title=article.title or other.title,
-        author=article.author or other.author,
-        site=article.site or other.site,
-        date=article.date or other.date,
-    )
 
 
 def guess_encoding(body: bytes) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.agent.hooks import hooks_of
+from tests.core.agent.hooks import hooks_of, never_read_only
 from tests.core.cases import cases_of
 from ua_tui.core.agent.bounds import LONGEST_TEXT
 from ua_tui.core.agent.ledger import (
@@ -90,10 +90,10 @@ def test_equal_actions_have_equal_keys_whatever_their_order_and_folder() -> None
 
 async def test_secrets_are_masked_before_anything_is_compared_or_stored(tmp_path: Path) -> None:
     ledger = NoteLedger()
-    recorder = ActionRecorder(ledger, Redactor([SECRET]), tmp_path)
-    assert await recorder.begin("Bash", {"command": f"curl -H {SECRET}"}, "t1") is None
+    recorder = ActionRecorder(ledger, Redactor([SECRET]), tmp_path, never_read_only)
+    assert await recorder.begin("Bash", {"command": f"curl -H {SECRET}"}, "t1", lambda: False) is None
     # In a conversation that is resumed the secret is masked.
-    assert await recorder.begin("Bash", {"command": "curl -H [redacted]"}, "t2") is None
+    assert await recorder.begin("Bash", {"command": "curl -H [redacted]"}, "t2", lambda: False) is None
     assert ledger.begun[0] == ledger.begun[1]
     await recorder.finish(
         "t1", ok=True, result=[{"type": "text", "text": f"{SECRET} \x1b[31m" + "x" * 9_000}]
@@ -112,10 +112,12 @@ async def test_the_end_of_a_call_is_recorded_whatever_its_result_is(tmp_path: Pa
     for _ in range(5_000):
         deep = {"a": deep}
     ledger = NoteLedger()
-    recorder = ActionRecorder(ledger, Redactor(), tmp_path)
+    recorder = ActionRecorder(ledger, Redactor(), tmp_path, never_read_only)
     results = [deep, {"structuredContent": deep}, {"structuredContent": {"a": "\ud800"}}]
     for number, result in enumerate(results):
-        assert await recorder.begin("Bash", {"command": f"curl {number}"}, f"t{number}") is None
+        assert (
+            await recorder.begin("Bash", {"command": f"curl {number}"}, f"t{number}", lambda: False) is None
+        )
         await recorder.finish(f"t{number}", ok=True, result=result)
     assert ledger.finished == [(f"t{number}", True, "dict") for number in range(3)]
 
@@ -129,7 +131,7 @@ class Hooked:
         policy = PermissionPolicy(workspace.path, rules=[Rule("allow", each) for each in allowed])
         self.gate = PermissionGate(policy, self._publish, interactive=True, redactor=Redactor())
         task = SubagentTask(call="t1", request="", started_at=STARTED, open_calls=0)
-        recorder = ActionRecorder(self.ledger, Redactor(), workspace.path)
+        recorder = ActionRecorder(self.ledger, Redactor(), workspace.path, never_read_only)
         tasks = SimpleNamespace(was_stopped=lambda _call: False)
         translator = SimpleNamespace(task_of=lambda _task: task, tasks=tasks)
         more = {"translator": translator, "recorder": recorder}

@@ -20,7 +20,7 @@ from claude_agent_sdk._internal.message_parser import parse_message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.agent.hooks import hooks_of
+from tests.core.agent.hooks import a_translator, hooks_of
 from tests.waiting import PATIENCE
 from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.loop import AgentLoop
@@ -30,7 +30,7 @@ from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
-from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
+from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.agent.messages.transport import Lines, message_in
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
@@ -96,7 +96,7 @@ async def replayed(
         events.append(event)
         return event
 
-    translator, adapter, redactor = Translator(), ResultAdapter(), Redactor()
+    translator, adapter, redactor = a_translator(), ResultAdapter(), Redactor()
     policy = PermissionPolicy(workspace.path)
     gate = PermissionGate(policy, publish, interactive=False, redactor=redactor)
     files = ResultStore(adapter, workspace)
@@ -118,7 +118,7 @@ async def replayed(
             note_scope=lambda _name, _scope: None,
         ),
         on_result=lambda _result: None,
-        models=Models(Settings(), publish),
+        models=Models(Settings(), publish, lambda _choice: None),
         while_starting=lambda: None,
     )
     loop.client = cast("AgentClient", Recording(lines, translator.malformed))

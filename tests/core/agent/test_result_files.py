@@ -10,7 +10,6 @@ from tests.e2e.archive_server import KEY, picture, sound
 from ua_tui.core.agent.messages import result_files
 from ua_tui.core.agent.messages.result_files import LIMIT, Received, ResultStore, move_to_workspace
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
-from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import McpObservation, ReturnedFile
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
@@ -219,7 +218,7 @@ def test_a_file_of_a_server_configures_and_starts_nothing(desk: Desk, tmp_path: 
 def test_a_large_file_stays_put(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_files, "LARGEST_FILE", 10)
     path = blob(desk.folder, ".png", picture())
-    with pytest.raises(WorkspaceError, match="is not kept"):
+    with pytest.raises(OSError, match="too large"):
         move_to_workspace(desk.workspace, path, "chart")
     assert path.exists()
 

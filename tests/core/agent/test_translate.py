@@ -5,6 +5,7 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
+from tests.core.agent.hooks import a_translator
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.translate import (
     SteeringAccepted,
@@ -52,7 +53,7 @@ def result(**changes: Any) -> sdk.ResultMessage:
 
 
 def test_streamed_text_is_reported_once_and_ends_whole() -> None:
-    translator = Translator()
+    translator = a_translator()
     translator.begin("q1", "hello")
     items = fed(
         translator,
@@ -74,7 +75,7 @@ def test_streamed_text_is_reported_once_and_ends_whole() -> None:
 
 
 def test_a_message_cut_off_by_the_end_is_kept_as_far_as_it_came() -> None:
-    translator = Translator()
+    translator = a_translator()
     translator.begin("q1", "hello")
     fed(translator, begin(), delta("half a sen"))
     finished, spent = translator.close_message()
@@ -86,7 +87,7 @@ def test_a_message_cut_off_by_the_end_is_kept_as_far_as_it_came() -> None:
 
 
 def test_a_sub_agents_words_and_calls_carry_the_call_that_started_it() -> None:
-    translator = Translator()
+    translator = a_translator()
     items = fed(
         translator,
         shown_text(sdk.TextBlock(text="one"), parent="toolu_1", message_id="s1"),
@@ -104,7 +105,7 @@ def test_a_sub_agents_words_and_calls_carry_the_call_that_started_it() -> None:
 
 
 def test_a_call_is_reported_once_and_its_secrets_not_at_all() -> None:
-    translator = Translator(redactor=Redactor(["canary-secret-1"]))
+    translator = a_translator(redactor=Redactor(["canary-secret-1"]))
     use = sdk.ToolUseBlock(id="t1", name="x\x1b]0;T\x07", input={"api_key": "zzz", "q": "a canary-secret-1"})
     items = fed(translator, shown_text(use), shown_text(use))
     (started,) = items
@@ -120,10 +121,10 @@ def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
         blocks: list[Any] = [sdk.ToolResultBlock(tool_use_id=id_, content="cut") for id_ in ids]
         return sdk.UserMessage(content=blocks, tool_use_result={"content": "whole"})
 
-    (alone,) = fed(Translator(), user("t1"))
+    (alone,) = fed(a_translator(), user("t1"))
     assert isinstance(alone, RawResult)
     assert alone.message_copy == {"content": "whole"}
-    both = fed(Translator(), user("t1", "t2"))
+    both = fed(a_translator(), user("t1", "t2"))
     assert [item.message_copy for item in both if isinstance(item, RawResult)] == [None, None]
 
 
@@ -142,26 +143,26 @@ def test_a_sub_agent_has_one_end_however_often_it_is_reported() -> None:
         sdk.TaskNotificationMessage, status="completed", output_file="", summary="", tool_use_id="toolu_1"
     )
     updated = task(sdk.TaskUpdatedMessage, patch={}, status="completed")
-    items = fed(Translator(), started(), updated, done, done, updated)
+    items = fed(a_translator(), started(), updated, done, done, updated)
     assert [type(item) for item in items] == [ev.SubagentStarted, ev.SubagentFinished]
     killed = task(sdk.TaskUpdatedMessage, patch={}, status="killed")
-    items = fed(Translator(), started(), killed, done)
+    items = fed(a_translator(), started(), killed, done)
     assert [item.status for item in items if isinstance(item, ev.SubagentFinished)] == ["cancelled"]
-    translator = Translator()
+    translator = a_translator()
     fed(translator, started())
     assert list(translator.tasks.of_call("toolu_1")) == ["a1"]
     translator.tasks.note_stopped("toolu_1")
     (end,) = fed(translator, killed, done)
     assert isinstance(end, ev.SubagentFinished)
     assert end.by_person
-    translator = Translator()
+    translator = a_translator()
     fed(translator, started())
     assert len(list(translator.tasks.close())) == 1
     assert list(translator.tasks.close()) == []
 
 
 def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
-    translator = Translator()
+    translator = a_translator()
     translator.begin("q1", "write a comprehensive report")
     use = sdk.ToolUseBlock(
         id="toolu_1", name="Agent", input={"description": "Write", "prompt": "about chips"}
@@ -172,7 +173,7 @@ def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
 
 
 def ended(translator: Translator | None = None, **changes: Any) -> TurnOutcome:
-    (outcome,) = fed(translator or Translator(), result(**changes))
+    (outcome,) = fed(translator or a_translator(), result(**changes))
     assert isinstance(outcome, TurnOutcome)
     return outcome
 
@@ -195,7 +196,7 @@ def test_ends_of_turns_are_distinguished() -> None:
 
 def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
     def end(**changes: Any) -> TurnOutcome:
-        return ended(Translator(redactor=Redactor({"hush-4711"}), structured=True), **changes)
+        return ended(a_translator(redactor=Redactor({"hush-4711"}), structured=True), **changes)
 
     good = end(structured_output={"team": "hush-4711"}, result='{"team":"hush-4711"}')
     assert (good.status, good.output) == ("success", {"team": "[redacted]"})
@@ -207,7 +208,7 @@ def test_an_answer_has_to_fit_the_output_schema_if_there_is_one() -> None:
 
 
 def test_messages_nobody_knows_are_passed_over() -> None:
-    translator = Translator()
+    translator = a_translator()
     odd = [
         sdk.SystemMessage(subtype="thinking_tokens", data={}),
         sdk.SystemMessage(subtype="brand_new", data={"x": 1}),
@@ -234,7 +235,7 @@ FAILED = result(is_error=True, result="API Error: Connection dropped (ECONNRESET
 
 
 def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on() -> None:
-    translator = Translator(server="http://127.0.0.1:9")
+    translator = a_translator(server="http://127.0.0.1:9")
     translator.begin("q1", "hello")
     first = fed(translator, *broken("Half"), retry(1, 3), *broken("Half", "m2"), retry(1, 2), retry(2, 2))
     retries = [item for item in first if isinstance(item, ev.ApiRetry)]
@@ -259,7 +260,7 @@ def test_the_half_of_an_answer_is_reported_once_and_the_attempts_are_counted_on(
 
 
 def test_an_answer_that_broke_off_and_was_continued_is_one_message() -> None:
-    translator = Translator()
+    translator = a_translator()
     translator.begin("q1", "hello")
     resume = sdk.UserMessage(content=[sdk.TextBlock(text="Your response above was cut off mid-stream.")])
     ended = stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5})
@@ -281,7 +282,7 @@ def test_an_answer_that_broke_off_and_was_continued_is_one_message() -> None:
 
 def test_the_answer_is_never_the_reason_of_a_failure_and_another_reason_is_added_to_the_break() -> None:
     for text, reason in (("Half", "try again"), ("API Error: 500 Internal", "Trying again failed: ")):
-        translator = Translator()
+        translator = a_translator()
         translator.begin("q1", "hello")
         *_, outcome = fed(translator, *broken("Half of it"), result(is_error=True, result=text))
         assert isinstance(outcome, TurnOutcome)
@@ -298,7 +299,7 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
 
     sizes = {"trigger": "auto", "pre_tokens": 9000, "post_tokens": 800}
     started, failed, done, odd = fed(
-        Translator(),
+        a_translator(),
         system("status", status="requesting"),
         system("status", status="compacting"),
         system("status", status=None, compact_result="success"),
@@ -316,12 +317,12 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
     assert odd == ev.ContextCompaction(query_id="", state="finished")
     one, two = (system("init", session_id=each) for each in ("one", "two"))
     reset = sdk.ConversationResetMessage(new_conversation_id="x", uuid="u", session_id="one")
-    items = fed(Translator(), one, one, reset, two, two)
+    items = fed(a_translator(), one, one, reset, two, two)
     assert [each for each in items if isinstance(each, ev.ConversationCleared)] == [
         ev.ConversationCleared(query_id="", provider_session_id="two")
     ]
     near, reached, wrong = fed(
-        Translator(),
+        a_translator(),
         limit(status="allowed_warning", resets_at=1795411316, rate_limit_type="five_hour", utilization=0.91),
         limit(status="rejected", rate_limit_type="seven_day"),
         limit(status="allowed\x1b", resets_at=10**30, utilization=float("nan")),

@@ -7,9 +7,10 @@ from typing import Any
 import claude_agent_sdk as sdk
 import pytest
 
+from tests.core.agent.hooks import a_translator
 from tests.core.agent.test_translate import begin, fed, result, stream
 from tests.core.cases import cases_of
-from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
+from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.agent.messages.usage import (
     ModelReport,
     Prices,
@@ -131,7 +132,7 @@ def whispered(*blocks: Any, message_id: str = "s1", parent: str = "toolu_1") -> 
 
 
 def test_each_part_of_a_sub_agents_message_counts_once_also_when_two_work_at_once() -> None:
-    translator = Translator()
+    translator = a_translator()
     translator.begin("q1", "hello")
     translator.prices.read_list(MODELS)
     call = sdk.ToolUseBlock(id="t2", name="Read", input={"path": "x" * 389})
@@ -173,7 +174,7 @@ def test_of_a_report_only_the_malformed_figures_are_lost() -> None:
 
 
 def test_the_end_of_a_turn_shows_how_much_the_model_takes_in() -> None:
-    translator = Translator()
+    translator = a_translator()
     translator.begin("q1", "hello")
     models = {
         "claude-haiku-9-5": reported(inputTokens=1, costUSD=0.1, contextWindow=200_000),

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.core.cases import cases_of
-from ua_tui.core.provider.credentials import Credential, credentials_of, servers_of
+from ua_tui.core.provider.credentials import Credential, credentials_of
+from ua_tui.core.provider.probe import model_server
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
@@ -28,7 +29,7 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
     places = Places(environ=environ, cwd=folder, home=tmp_path, config_dir=own, trust="trusted")
     reported = credentials_of(load_settings(None, places), places)
     assert SECRET not in repr(reported)
-    return {each.name: each.place for each in reported if each.found}
+    return {each.name: each.place for each in reported if each.place}
 
 
 @pytest.mark.parametrize(("environ", "files", "place"), CASES["a_key_is_located"])
@@ -55,15 +56,12 @@ def test_what_the_program_was_given_and_files_that_broke_meanwhile(tmp_path: Pat
     (tmp_path / "ua-tui.toml").write_text("]")
     (tmp_path / "config.toml").write_text("]")
     reported = credentials_of(settings, Places(environ={}, cwd=tmp_path, config_dir=tmp_path))
-    assert [each for each in reported if each.found] == [
-        Credential("composio", "COMPOSIO_API_KEY", "given by the program"),
-        Credential("logfire", "LOGFIRE_TOKEN", "given by the program"),
+    assert [each for each in reported if each.place] == [
+        Credential("COMPOSIO_API_KEY", "given by the program"),
+        Credential("LOGFIRE_TOKEN", "given by the program"),
     ]
 
 
-def test_addresses_are_reported_without_their_passwords() -> None:
-    settings = Settings(
-        base_url=f"https://user:{SECRET}@a.example/v1", composio_base_url="http://127.0.0.1:9"
-    )
-    assert servers_of(settings) == {"model": "https://a.example/v1", "composio": "http://127.0.0.1:9"}
-    assert servers_of(Settings())["model"] == "https://api.anthropic.com"
+def test_the_address_of_a_model_is_shown_without_its_password() -> None:
+    assert model_server(Settings(base_url=f"https://user:{SECRET}@a.example/v1")) == "https://a.example/v1"
+    assert model_server(Settings()) == "https://api.anthropic.com"

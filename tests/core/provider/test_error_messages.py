@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tests.core.agent.hooks import a_translator
 from tests.core.cases import cases_of
-from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.events.describe import describe_retry
 from ua_tui.core.events.types import MessageFinished
 from ua_tui.core.provider.error_messages import describe_failure
@@ -71,7 +71,7 @@ def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_no
     def shown_texts(error: Literal["server_error"] | None, parent: str | None = None) -> list[str]:
         block = sdk.TextBlock(text=raw)
         message = sdk.AssistantMessage([block], "m", parent, error=error, message_id="m1")
-        return [each.text for each in Translator().feed(message) if isinstance(each, MessageFinished)]
+        return [each.text for each in a_translator().feed(message) if isinstance(each, MessageFinished)]
 
     assert shown_texts(None) == [raw]
     assert shown_texts("server_error", "toolu_1") == [describe_failure(raw)]

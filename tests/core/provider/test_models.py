@@ -10,7 +10,7 @@ from ua_tui.core.settings.model import Settings
 
 def made(**settings: str) -> tuple[Models, list[Event]]:
     reported: list[Event] = []
-    return Models(Settings(**settings), reported.append), reported  # type: ignore[arg-type]  # fields of Settings
+    return Models(Settings(**settings), reported.append, lambda _: None), reported  # type: ignore[arg-type]  # fields of Settings
 
 
 def test_the_settings_choose_first() -> None:
@@ -69,6 +69,10 @@ def test_at_an_address_of_ones_own_are_the_models_of_the_settings() -> None:
 
 def test_the_model_of_the_demo_is_not_said_to_be_from_the_settings() -> None:
     chosen = Settings(model="sonnet", base_url="http://127.0.0.1:9")
-    assert [each.about for each in Models(chosen, lambda _: None).known] == ["from your settings"]
+    assert [each.about for each in Models(chosen, lambda _: None, lambda _: None).known] == [
+        "from your settings"
+    ]
     demo = Settings(model="sonnet", base_url="http://127.0.0.1:9", demo=True)
-    assert [each.about for each in Models(demo, lambda _: None).known] == ["scripted, for the demo"]
+    assert [each.about for each in Models(demo, lambda _: None, lambda _: None).known] == [
+        "scripted, for the demo"
+    ]

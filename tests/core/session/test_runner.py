@@ -24,7 +24,11 @@ async def test_a_session_that_ends_before_its_queries_begin_waits_for_nothing(
         return "success"
 
     bus = Bus()
-    runner = QueryRunner(QueryQueue(Workspace.open(tmp_path)), Budget(None, Costs, bus.publish), run)
+    runner = QueryRunner(
+        QueryQueue(Workspace.open(tmp_path)),
+        Budget(None, Costs, bus.publish, lambda: None, lambda: True),
+        run,
+    )
     with caplog.at_level(logging.WARNING):
         runner.begin(spawn_task)
         await runner.end(within=PATIENCE)

@@ -24,7 +24,8 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import McpServer
 from ua_tui.core.json_values import table_of
-from ua_tui.core.provider.credentials import Credential, credentials_of, servers_of
+from ua_tui.core.provider.credentials import Credential, credentials_of
+from ua_tui.core.provider.probe import model_server, shown_server
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
@@ -229,17 +230,20 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         """Which credentials there are and where they are from, which server and model they are for, where traces go."""
         if self._found is None:
             return
-        settings, servers = self._settings, servers_of(self._settings)
+        settings = self._settings
         lines = [Content.styled("Credentials", "bold")]
         if settings.demo:
             lines.append(Content.styled("The demo uses its own test keys. Yours are not used.", MUTED))
         room = max((len(each.name) for each in self._found), default=0)
         for each in self._found:
-            mark, style = ("✓", "$success") if each.found else ("·", MUTED)
+            mark, style = ("✓", "$success") if each.place else ("·", MUTED)
             head = Content.assemble((f"{mark} ", style), f"{each.name:<{room}}  ")
             lines.append(hanging(head, each.place or "missing", self._column, MUTED))
-        reach = {"Model": f"{clean_line(settings.model or 'default model')} at {servers['model']}"}
-        reach["Composio"] = servers["composio"]
+        address = settings.composio_base_url
+        reach = {
+            "Model": f"{clean_line(settings.model or 'default model')} at {model_server(settings)}",
+            "Composio": shown_server(address) if address else "Composio's own",
+        }
         if settings.demo:
             reach = {"Model": "scripted, on this machine", "Composio": "simulated, on this machine"}
         reach["Traces"] = "; ".join(_target(each, self._problems) for each in self._traces)
