@@ -85,9 +85,6 @@ class Host(App[None]):
     def on_show_call(self, event: ShowCall) -> None:
         self.calls.append(event.tool_use_id)
 
-    def on_workspace_pane_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
-        self.calls.append(event.call.started.tool_use_id)
-
     def action_help(self) -> None:
         show_help(self, everything=True)
 

@@ -381,12 +381,12 @@ class Frame(Horizontal):
             record=calls.record(tool_use_id),
             read_only=self._workspace.is_only_read,
         )
-        self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
+        self.app.push_screen(self._open_call, self._after_call)
 
-    def _after_call(self, folder: Path | None, artifact: str | None) -> None:
+    def _after_call(self, artifact: str | None) -> None:
         self._open_call = None
-        if artifact is not None and folder is not None:
-            self._select(folder / artifact)
+        if artifact is not None and self.folder is not None:
+            self._select(self.folder / artifact)
 
     def _select(self, path: Path) -> None:
         """Go to a file in the workspace."""
@@ -435,15 +435,6 @@ class Frame(Horizontal):
             self._open(event.tool_use_id)
         else:
             self.notify(event.missing)
-
-    def on_workspace_pane_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
-        """Show the call that a file of another session came from."""
-        from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
-
-        self.app.push_screen(
-            ToolCallScreen(event.call, folder=event.folder, read_only=True),
-            partial(self._after_call, event.folder),
-        )
 
     @property
     def _conversation(self) -> ConversationPane:

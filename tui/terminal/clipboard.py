@@ -27,7 +27,6 @@ SECONDS = 2.0
 MOST_FOR_TERMINAL = 74_994
 """Bytes; many terminals accept sequences of 100,000 characters and no longer ones."""
 FILE = "copied.txt"
-UNCONFIRMED = "which does not confirm it"
 
 # tmux updates these when a client attaches; a pane still has the old ones.
 _UPDATED_BY_TMUX = ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
@@ -50,10 +49,9 @@ _TOOLS: Mapping[str, _Tool] = {
 
 @dataclass(frozen=True)
 class Copied:
-    """The result of a copy: the route, whether the text was read back, and the file that holds it."""
+    """The result of a copy: the route, and the file that holds the text; a tool's text was read back."""
 
     route: Route
-    checked: bool = False
     path: Path | None = None
     why: str = ""
 
@@ -70,19 +68,11 @@ class Copied:
             case "file":
                 return f"{what} saved to {clean_line(str(self.path), 400)}: {self.why}"
             case "terminal":
-                return f"{what} sent to the terminal (OSC 52), {UNCONFIRMED}"
+                return f"{what} sent to the terminal (OSC 52), which does not confirm it"
             case "tmux":
-                state = "copied to tmux's buffer and" if self.checked else "sent to tmux and"
-                sent = (
-                    "sent to the terminal (OSC 52)"
-                    if self.checked
-                    else f"the terminal (OSC 52), {UNCONFIRMED}"
-                )
-                return f"{what} {state} {sent}"
-            case _ if self.checked:
-                return f"{what} copied with {self.route} (verified)"
+                return f"{what} copied to tmux's buffer and sent to the terminal (OSC 52)"
             case _:
-                return f"{what} sent to {self.route}, which does not confirm it"
+                return f"{what} copied with {self.route} (verified)"
 
 
 def routes(environment: Mapping[str, str], platform: str, size: int) -> list[Route]:
@@ -161,9 +151,8 @@ class Clipboard:
                         send(osc52(text, self._environment))
                         return Copied("terminal")
                     continue
-                checked = await self._pipe_to(_TOOLS[route], data, environment)
-                if checked is not None:
-                    return Copied(route, checked=checked)
+                if await self._pipe_to(_TOOLS[route], data, environment):
+                    return Copied(route)
                 tried.append(route)
         why = f"{', '.join(tried)} failed" if tried else "no clipboard is available here"
         return await self.save(text, folder, why)
@@ -194,14 +183,11 @@ class Clipboard:
                     environment.pop(name[1:], None)
         return environment
 
-    async def _pipe_to(self, tool: _Tool, data: bytes, environment: Mapping[str, str]) -> bool | None:
-        """Send data to a tool; True if it was read back, False if it cannot be, None if the tool failed."""
+    async def _pipe_to(self, tool: _Tool, data: bytes, environment: Mapping[str, str]) -> bool:
+        """Send data to a tool; returns whether it can be read back."""
         if await self._run(tool.write, data, environment, answers=False) is None:
-            return None
-        if find_program(tool.read[0], environment.get("PATH", "")) is None:
             return False
-        stored = await self._run(tool.read, b"", environment)
-        return True if stored == data else None
+        return await self._run(tool.read, b"", environment) == data
 
     async def _run(
         self, command: Sequence[str], data: bytes, environment: Mapping[str, str], *, answers: bool = True

@@ -57,7 +57,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
         handle_events(view, conversation())
         before = rows(view)
         await pilot.press("slash", *"thoughts")
-        await until(lambda: "thoughts" in "\n".join(rows(view)))
+        await until(lambda: current_row(view).startswith("▸ Thought"))
         assert not view.following
         await pilot.press("escape")
         assert view.following
@@ -67,6 +67,18 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
         await pilot.press("slash", "enter")
         assert rows(view) == before
         assert not view.search.query.active
+
+
+async def test_a_folded_text_is_one_match_which_enter_opens() -> None:
+    async with hosted(ConversationPane(), 60, 30) as (view, pilot):
+        handle_events(view, conversation(0))
+        await pilot.press("slash", *"my thoughts", "enter")
+        await until(lambda: "1/1" in title(view) and "…" not in title(view))
+        assert current_row(view).startswith("▸ Thought")
+        await pilot.press("enter")
+        await until(lambda: not view.search.busy)
+        await pilot.press("n")
+        assert current_row(view) == "A needle in my thoughts."
 
 
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:

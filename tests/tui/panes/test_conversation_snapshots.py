@@ -35,7 +35,7 @@ async def played(size: tuple[int, int], theme: str, *keys: str) -> AsyncIterator
 
 
 @looks((SMALL, "ua-dark"), DARK, (MEDIUM, "ua-ansi"))
-async def test_a_search_that_unfolds(
+async def test_a_search(
     snap_compare: Compare, screen_compare: Compare, size: tuple[int, int], theme: str
 ) -> None:
     async with played(size, theme, "slash", *"news", "enter", "n", "n") as pilot:

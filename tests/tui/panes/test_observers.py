@@ -15,7 +15,6 @@ from ua_tui.tui.panes.observers.pane import (
     Run,
     render_run,
     render_table,
-    render_words,
 )
 from ua_tui.tui.render.layout import PLAIN, line_width, plain
 
@@ -57,9 +56,9 @@ def test_a_row_never_leaves_its_width() -> None:
     failed.finish(ended("f", "failed", error="broken " * 50), "")
     for width in range(1, 130):
         for one in (run, failed, Run(key="x", observer="search")):
-            lines = [*render_run(one, width, ObserversTheme()), *render_words(one, width, ObserversTheme())]
+            lines = [line for names in (0, 18) for line in render_run(one, width, ObserversTheme(), names)]
             assert all(line_width(line) <= width for line in lines)
-    wide = plain(render_run(run, 120, ObserversTheme())[0])
+    wide = plain(render_run(run, 120, ObserversTheme(), 18)[0])
     assert wide.endswith("12.3s")
     assert "k3j2.json" in wide
 

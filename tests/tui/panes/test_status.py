@@ -149,9 +149,9 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
         assert len(app.opened) == 1
 
 
-async def test_pointing_at_the_line_shows_the_present_status() -> None:
+async def test_the_whole_status_is_the_present_one() -> None:
     app = StatusApp()
     async with app.run_test(size=(120, 5)):
-        assert "not chosen yet" in str(app.line.tooltip)
+        assert "not chosen yet" in str(app.line.describe())
         app.shown(RECEIVED, QueryClassified(query_id="q", decision="SIMPLE", source="model"))
-        assert "direct answer, chosen by the model" in str(app.line.tooltip)
+        assert "direct answer, chosen by the model" in str(app.line.describe())

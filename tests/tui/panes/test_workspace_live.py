@@ -15,7 +15,7 @@ from ua_tui.core.events.types import QueryFinished, QueryReceived, SessionStarte
 from ua_tui.tui.panes.workspace import tree as workspace_tree
 from ua_tui.tui.panes.workspace import watch as folder_watch
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
-from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order
+from ua_tui.tui.panes.workspace.scan import FileEntry, Listing, Order, list_folders
 from ua_tui.tui.panes.workspace.watch import FolderWatch, Unseen
 
 
@@ -189,13 +189,21 @@ def test_the_cursor_goes_to_the_nearest_row_that_stays() -> None:
     assert "/s/d" not in tree.folders
 
 
-def test_a_listing_made_in_another_order_is_put_into_that_of_now() -> None:
-    tree = FolderTree("/s")
+def test_in_another_order_what_is_listed_is_listed_again(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("22")
+    tree = FolderTree(str(tmp_path))
+
+    def listed() -> list[str]:
+        for listing in list_folders([tree.request(path) for path in tree.dirty]):
+            tree.update(listing)
+        tree.dirty.clear()
+        return shown(tree)
+
+    assert listed() == ["a", "b"]
+    tree.doubted = set(tree.folders)
     tree.resort(Order.SIZE)
-    tree.update(Listing("/s", (FileEntry("a", False, size=1), FileEntry("b", False, size=2))))
-    assert shown(tree) == ["b", "a"]
-    tree.resort(Order.NAME)
-    assert shown(tree) == ["a", "b"]
+    assert listed() == ["b", "a"]
 
 
 def test_what_a_folder_does_not_list_is_reported_on_a_row_that_no_file_can_be() -> None:
@@ -218,27 +226,3 @@ def test_unseen_files_are_counted_for_the_folders_above_them() -> None:
     assert not unseen.discard("/s/a/x")
     assert unseen.discard("/s/z")
     assert [unseen.beneath(folder) for folder in ("/s", "/s/a", "/s/a/b")] == [1, 1, 1]
-
-
-def test_what_is_put_into_a_new_folder_before_it_is_watched_is_found(tmp_path: Path) -> None:
-    inner = tmp_path / "new" / "inner"
-    inner.mkdir(parents=True)
-    (inner / "deep.json").write_text("{}")
-    (tmp_path / "new" / "a.txt").write_text("a")
-    (tmp_path / "new" / "loop").symlink_to(tmp_path)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "b.txt").write_text("b")
-    (tmp_path / "link").symlink_to(elsewhere)
-    added, modified = object(), object()
-    changes = {
-        (added, str(tmp_path / "new")),
-        (added, str(inner)),
-        (added, str(tmp_path / "link")),
-        (modified, str(elsewhere)),
-    }
-    hints = folder_watch._hints(changes, added)
-    assert set(hints.added[str(inner)]) == {"deep.json"}
-    assert "a.txt" in hints.added[str(tmp_path / "new")]
-    assert str(elsewhere) not in hints.added
-    assert str(tmp_path / "link") not in hints.added

@@ -11,8 +11,6 @@ from tests.tui.tree_host import cursor, laid_session, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.events.types import ArtifactSaved, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation
-from ua_tui.core.records.journal import Journal
-from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.toolkit.articles import article_path
 from ua_tui.tui.panes.workspace.provenance import Origins
 from ua_tui.tui.panes.workspace.scan import list_folders
@@ -78,7 +76,11 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
         assert rows(pane)[1:] == ["  trace.json", "  huge", "  journal.jsonl", "  loop", "  run.log"]
         for _ in range(5):
             await pilot.press("down")
-        for key, shown_text in (("p", "not a regular file"), ("d", "read-only"), ("e", "read-only")):
+        for key, shown_text in (
+            ("p", "No tool call of this session"),
+            ("d", "read-only"),
+            ("e", "read-only"),
+        ):
             await pilot.press(key)
             await until(lambda shown_text=shown_text: any(shown_text in each for each in app.shown_text))  # type: ignore[misc]
         pane.reveal(bad / "loop")
@@ -166,32 +168,6 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_8"
     handle_events(origins, [ToolCallFinished(tool_use_id="toolu_8", status="denied")])
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_6", "a call that was denied wrote nothing"
-
-
-async def test_the_journal_of_another_session_shows_where_its_files_came_from(session: Path) -> None:
-    past = other(session, "session_20261101_050000")
-    (past / "found.json.zst").write_text("x")
-    (past / "foreign.txt").write_text("x")
-    journal = Journal(past / "journal.jsonl", Redactor())
-    for event in (call("WebSearch", {"query": "chips"}, "toolu_9"), artifact("found.json", "toolu_9")):
-        journal.append(event)
-    journal.close()
-    pane = pane_of(session)
-    async with hosted(pane, size=(60, 30)) as (app, pilot):
-        await until(lambda: "run.log" in rows(pane))
-        pane.focus()
-        for name in ("found.json.zst", "foreign.txt"):
-            pane.reveal(past / name)
-            await until(lambda name=name: cursor(pane) == name)  # type: ignore[misc]
-            await pilot.press("p")
-            await until(lambda: app.calls)
-        await until(lambda: app.shown_text)
-        assert app.calls == ["toolu_9"]
-        assert app.shown_text == ["The journal of that session has no call that made foreign.txt."]
-        pane.reveal(past)
-        await until(lambda: cursor(pane) == past.name)
-        await pilot.press("p")
-        await until(lambda: "Only files come from tool calls" in app.shown_text[-1])
 
 
 async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:

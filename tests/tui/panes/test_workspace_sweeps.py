@@ -10,7 +10,7 @@ import pytest
 
 from ua_tui.tui.panes.workspace import scan as folder_scan
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
-from ua_tui.tui.panes.workspace.scan import file_time_ns, list_folder, list_folders
+from ua_tui.tui.panes.workspace.scan import Request, file_time_ns, list_folders
 
 AGES_NS = ("_SETTLED_NS", "_WRITTEN_NS")
 """The ages from which on a folder and a file can be told from what comes later."""
@@ -42,14 +42,14 @@ def test_a_folder_that_is_only_older_is_not_picked_up_again(
     for number in range(20):
         (tmp_path / f"{number}.json").write_text("{}")
     tree = FolderTree(str(tmp_path))
-    fresh = list_folder(str(tmp_path), 100)
+    fresh = list_folders([Request(str(tmp_path), 100)])[0]
     assert fresh.stamp == 0
     taken = tree.update(fresh)
     assert taken is not None
     assert len(taken[0]) == 20
     by_name = tree.folders[str(tmp_path)].by_name
     settle(monkeypatch)
-    older = list_folder(str(tmp_path), 100)
+    older = list_folders([Request(str(tmp_path), 100)])[0]
     assert older.stamp
     assert tree.update(older) is None
     assert tree.folders[str(tmp_path)].by_name is by_name
@@ -65,7 +65,7 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     make_old(tmp_path)
     settle(monkeypatch)
     tree = FolderTree(str(tmp_path))
-    tree.update(list_folder(str(tmp_path), 100))
+    tree.update(list_folders([Request(str(tmp_path), 100)])[0])
     tree.doubted.add(str(tmp_path))
     read: list[str] = []
     scan = os.scandir
@@ -91,7 +91,7 @@ def test_a_file_that_was_still_being_written_is_looked_at_again_once_the_folder_
     path = str(tmp_path)
     make_old(tmp_path)
     tree = FolderTree(path)
-    tree.update(list_folder(path, 100))
+    tree.update(list_folders([Request(path, 100)])[0])
     (tmp_path / "a.json").write_text("{}")
     tree.doubted.add(path)
     (listing,) = list_folders([tree.request(path)])
@@ -104,7 +104,7 @@ def test_a_folder_of_which_it_is_too_early_to_know_is_read_at_the_next_check(tmp
     (tmp_path / "a.json").write_text("{}")
     path = str(tmp_path)
     tree = FolderTree(path)
-    tree.update(list_folder(path, 100))
+    tree.update(list_folders([Request(path, 100)])[0])
     touched = os.stat(path).st_mtime_ns
     # It came in the tick of the clock in which the folder was listed.
     (tmp_path / "b.json").write_text("{}")

@@ -69,7 +69,6 @@ async def test_the_terminal_is_only_said_to_have_been_sent_it() -> None:
     sent: list[str] = []
     copied = await Clipboard(TERMINAL, platform="linux").copy("hello", sent.append)
     assert sent == [osc52("hello", {})]
-    assert (copied.route, copied.checked) == ("terminal", False)
     assert copied.describe("Path") == "Path sent to the terminal (OSC 52), which does not confirm it"
 
 
@@ -80,9 +79,6 @@ async def test_a_tool_is_read_back_and_passed_over_if_it_holds_something_else(tm
     copied = await clipboard(environment).copy("a\nb  \n\n", sent.append)
     assert copied.describe("Text") == "Text copied with xclip (verified)"
     assert (tmp_path / "held").read_text() == "a\nb  \n\n"
-    tool(tmp_path / "bin", "wl-copy", 'cat > "$HOME/held"\n')
-    copied = await clipboard(surroundings(tmp_path, WAYLAND_DISPLAY="w")).copy("x", sent.append)
-    assert copied.describe("Text") == "Text sent to wl-copy, which does not confirm it"
     assert sent == []
     tool(tmp_path / "bin", "xclip", "cat > /dev/null; echo old\n")
     tool(tmp_path / "bin", "xsel", "exit 1\n")
@@ -116,14 +112,14 @@ async def test_a_tool_that_continues_serving_is_not_waited_for(tmp_path: Path) -
     tool(tmp_path / "bin", "xclip", f'case "$*" in *-out*) cat "$HOME/held" ;; *) {serving} ;; esac\n')
     copied = await clipboard(environment).copy("x")
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-    assert copied.checked
+    assert copied.route == "xclip"
 
 
 async def test_tools_get_no_keys_and_no_shell_sees_the_text(tmp_path: Path) -> None:
     environment = surroundings(tmp_path, DISPLAY=":0", ANTHROPIC_API_KEY="sk-ant-secret")
     tool(tmp_path / "bin", "xclip", f'env > "$HOME/seen"; echo "$@" >> "$HOME/seen"\n{KEEPS}')
     text = "$(touch pwned) `id`; rm -rf /"
-    assert (await clipboard(environment).copy(text)).checked
+    assert (await clipboard(environment).copy(text)).route == "xclip"
     seen = (tmp_path / "seen").read_text()
     assert "ANTHROPIC" not in seen
     assert "pwned" not in seen
@@ -144,7 +140,7 @@ async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
     tool(tmp_path / "bin", "tmux", f"{script}{KEEPS};; esac\n")
     tool(tmp_path / "bin", "xclip", 'touch "$HOME/ran"; exit 1\n')
     copied = await clipboard(environment).copy("x")
-    assert (copied.route, copied.checked) == ("tmux", True)
+    assert copied.route == "tmux"
     assert not (tmp_path / "ran").exists()
     assert copied.describe("Text") == "Text copied to tmux's buffer and sent to the terminal (OSC 52)"
 

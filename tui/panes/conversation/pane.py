@@ -125,7 +125,7 @@ class ConversationPane(VirtualList[Block]):
         self._ticks = 0
         self._timer: Timer | None = None
         self.dialogue = Dialogue(Page(self))
-        self.search = Search(self, self.set_open, _TITLE)
+        self.search = Search(self, _TITLE)
         self.typed = self.search.query
 
     def on_mount(self) -> None:
@@ -328,7 +328,7 @@ class ConversationPane(VirtualList[Block]):
             return
         fold = self.dialogue.folds.fold_of(entry)
         if fold is not None:
-            self.set_open(fold, not fold.open)
+            self.dialogue.folds.set_open(fold, not fold.open)
             self.show_entry(fold.key)
             self.update_rows()
             self.search.update()
@@ -340,10 +340,6 @@ class ConversationPane(VirtualList[Block]):
             self.notify("Move to the sub-agent that you want to stop.")
         else:
             self.post_message(StopSubagent(str(fold.key)))
-
-    def set_open(self, fold: Fold, opened: bool) -> None:
-        """Show or hide the text of a fold."""
-        self.dialogue.folds.set_open(fold, opened)
 
     def click_entry(self, entry: Block, column: int, line: int) -> None:
         """Show finished work; fold or unfold by a click on the line of a fold."""

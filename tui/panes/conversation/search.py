@@ -75,11 +75,12 @@ class Findings:
         """Count the matches in what was written."""
         if isinstance(block, Heading):
             return 0
-        text = text_of_block(block)
         if isinstance(block, Fold):
-            text = block.title if block.open else f"{block.title}\n{text}"
-        pattern = self._marked if isinstance(block, Prose | Fold) else self._plain
-        return sum(1 for _ in pattern.finditer(text))
+            # What is folded counts as one match, which is its line.
+            text = block.title if block.open else f"{block.title}\n{block.text}"
+            return int(self._marked.search(text) is not None)
+        pattern = self._marked if isinstance(block, Prose) else self._plain
+        return sum(1 for _ in pattern.finditer(text_of_block(block)))
 
     def correct(self, block: Block, count: int) -> None:
         """Correct how many matches a block really shows."""
@@ -112,6 +113,8 @@ class Findings:
             return []
         if isinstance(block, Fold):
             rows = [block.cut_row(row) for row in rows]
+            row = rows[block.gap]
+            return [[Span(block.gap, len(row) - len(row.lstrip()), len(row))]] * self._count(block)
         return drawn_matches(self._plain, rows)
 
 
@@ -147,11 +150,10 @@ _NOTHING = "not found"
 class Search:
     """A search as one types: finds matches, marks them on the screen and goes from one to the next.
 
-    Enter keeps the search for `n` and `N`, Esc ends it.
+    Enter keeps the search for `n` and `N`, Esc ends it. A text that is folded stays so: its line is the match.
 
     Args:
         view: the list that is searched.
-        set_open: folds or unfolds a text.
         title: the list's title while no search is on.
         nothing: what is said if nothing is found.
 
@@ -159,19 +161,17 @@ class Search:
         busy: whether the search has not been through all blocks.
     """
 
-    def __init__(self, view: VirtualList[Block], set_open: Callable[[Fold, bool], None], title: str) -> None:
+    def __init__(self, view: VirtualList[Block], title: str) -> None:
         self.query = TypedQuery(
             "search", changed=self._search_for, accepted=self._accept, cleared=self._clear
         )
         self._view = view
-        self._set_open = set_open
         self.title = title
         self.nothing = _NOTHING
         self._findings: Findings | None = None
         self._hit: Hit | None = None
         self._origin = Bookmark((0, 0), following=True, cursor=None)
         self.busy = False
-        self._unfolded: list[Fold] = []
         self._drawn: dict[Hashable, tuple[Rendered, list[list[Span]]]] = {}
         self.show()
 
@@ -185,7 +185,6 @@ class Search:
         self.query.edit("")
 
     def _search_for(self, text: str) -> None:
-        self._fold_again(unless=None)
         self._findings = Findings(text) if text.strip() else None
         self._hit = None
         self._drawn.clear()
@@ -206,8 +205,6 @@ class Search:
         view = self._view
         self.query.typing, self.query.text = False, ""
         self._findings = None
-        hit = view.index_of(self._hit.key) if self._hit is not None else None
-        self._fold_again(unless=None if was_typing or hit is None else view.entries[hit].group)
         self._hit = None
         self._drawn.clear()
         if was_typing:
@@ -218,12 +215,6 @@ class Search:
                 view.place_at(*self._origin.top)
         view.update_rows()
         self.show()
-
-    def _fold_again(self, unless: Hashable | None) -> None:
-        for fold in self._unfolded:
-            if fold.open and fold.group != unless and self._view.index_of(fold.key) is not None:
-                self._set_open(fold, False)
-        self._unfolded.clear()
 
     # -- searching --------------------------------------------------------------------------------
 
@@ -261,15 +252,12 @@ class Search:
     def prepare_move(self, longer: VirtualList[Block]) -> Callable[[], None]:
         """Find this search's places in a longer list; the result continues the search once that is adopted."""
         view = self._view
-        places = (longer.index_of(fold.key) for fold in self._unfolded)
-        unfolded = [longer.entries[place] for place in places if place is not None]
         hit = view.key_in(longer, self._hit.key) if self._hit is not None else None
         top, following, cursor = self._origin
         origin = Bookmark((view.index_in(longer, top[0]), top[1]), following, view.key_in(longer, cursor))
 
         def move() -> None:
             self._origin = origin
-            self._unfolded = [fold for fold in unfolded if isinstance(fold, Fold)]
             if self._findings is None:
                 return
             self._findings = Findings(self.query.text)
@@ -312,17 +300,8 @@ class Search:
         index = view.index_of(block.key)
         if index is None:
             return False
-        in_title = len(self._matches(block, view.rendered(index))) if isinstance(block, Fold) else 0
-        if isinstance(block, Fold) and not block.open and number >= in_title:
-            inner = self._unfold(block, index, from_end=number > in_title)
-            if inner is None:
-                return False
-            block, number = inner
-            index = view.index_of(block.key)
-            assert index is not None
         matches = self._matches(block, view.rendered(index))
-        if not isinstance(block, Fold):
-            findings.correct(block, len(matches))
+        findings.correct(block, len(matches))
         if not matches:
             return False
         number = min(number, len(matches) - 1)
@@ -330,18 +309,6 @@ class Search:
         view.set_cursor(block.key)
         view.reveal_line(index, matches[number][0].line)
         return True
-
-    def _unfold(self, fold: Fold, index: int, *, from_end: bool) -> tuple[Block, int] | None:
-        """Open a fold; returns the block of its text that holds the first or the last match, and its number."""
-        findings, view = self._findings, self._view
-        assert findings is not None
-        self._set_open(fold, True)
-        self._unfolded.append(fold)
-        inside = view.entries[index : view.span(index)[1] + 1]
-        found = [block for block in findings.search(inside) if block is not None and block is not fold]
-        if not found:
-            return None
-        return (found[-1], findings.count(found[-1]) - 1) if from_end else (found[0], 0)
 
     # -- what is shown ----------------------------------------------------------------------------
 

@@ -51,6 +51,8 @@ NAME_CELLS = 18
 TIME_CELLS = 7
 ROOM_FOR_A_NAME = 6
 CALL_CELLS = 16
+WIDE = 68
+"""Cells of a row from which it has room for counts and the tool call."""
 AT_WORK = "running"
 UNFINISHED = "unfinished"
 WORDS: Mapping[str, tuple[str, str]] = {
@@ -129,6 +131,8 @@ class Run:
     def _sentence(self, event: ObserverFinished) -> str:
         known = WORDS.get(self.observer)
         noun, done = known or ("item", "saved")
+        if self.quiet:
+            return self.what
         if self.cause or event.status == "failed":
             said = f"{noun} not {done}: {self.what}" if known else self.what
         elif (check := self.check) is not None:
@@ -154,13 +158,9 @@ def _doubts(check: ReportChecked) -> str:
 
 
 def _counts(event: ObserverFinished) -> str:
-    # The note of the knowledge base has the number of its passages.
-    parts = [quantity(event.items, "item")] if event.items and event.observer != KNOWLEDGE else []
-    if event.rejected:
-        parts.append(f"{event.rejected} rejected")
-    if event.duplicates:
-        parts.append(quantity(event.duplicates, "duplicate"))
-    return ", ".join(parts)
+    rejected = f"{event.rejected} rejected" if event.rejected else ""
+    duplicates = quantity(event.duplicates, "duplicate") if event.duplicates else ""
+    return ", ".join(filter(None, (rejected, duplicates)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,53 +173,34 @@ class ObserversTheme(StateTheme):
     quiet: Style = PLAIN
 
 
-def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CELLS) -> list[Line]:
-    """Render a row with all that is known: mark, observer, call, what was saved or why not, counts, time.
+def render_run(run: Run, width: int, theme: ObserversTheme, names: int = 0) -> list[Line]:
+    """Render a row: what was saved, and the file or what it is about; why when it is open.
 
-    `names` is how many cells the longest name of an observer takes; a narrow row leaves the call out.
+    Internals are shown with `names`, the cells that the longest name of an observer takes: that name comes first, and
+    counts, tool call and time are at the right, as far as there is room.
     """
-    if width < 8:
-        return [cut_line([Segment(f"{_glyph(run)} {run.observer}", theme.name)], width)]
-    failed = run.mark is Mark.ERROR
-    mark = theme.quiet if run.quiet else theme.of(run.mark)
-    name_cells = min(names, NAME_CELLS, max(4, width // 3))
-    name = set_cell_size(middle_cut(run.observer, name_cells), name_cells + 1)
-    left: Line = [
-        Segment(f"{_glyph(run)} ", mark),
-        Segment(name, theme.quiet if run.quiet else theme.name),
-    ]
-    time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
-    right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 and time else []
-    room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
-    if width >= 68 and run.call:
-        call = set_cell_size(middle_cut(run.call, CALL_CELLS), CALL_CELLS + 2)
-        left.append(Segment(call, theme.counts))
-        room -= CALL_CELLS + 2
-    counts = next((each for each in (run.counts, run.counts.partition(",")[0]) if _fits(run, each, room)), "")
-    if counts:
-        right.insert(0, Segment(counts, theme.counts))
-        room -= width_of(counts) + 1
-    elif right:
-        # What is blank left of the time is room for the name.
-        right = [Segment(f" {time}", theme.number)]
-        room += TIME_CELLS - line_width(right)
-    cut = tail_cut if failed or run.check is not None or run.observer == "compliance" else name_cut
-    style = theme.bad if failed else theme.quiet if run.quiet else theme.what
-    left.append(Segment(cut(_with_suffixes(run, run.what, room), max(1, room)), style))
-    return [spread(left, right, width), *_cause(run, width, style)]
-
-
-def render_words(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
-    """Render a row for the reader: what was saved, and the file or what it is about; why when it is open."""
-    style = theme.bad if run.mark is Mark.ERROR else theme.what
-    said = tail_cut(run.said, max(1, width - 2))
-    line: Line = [Segment(f"{_glyph(run)} ", theme.of(run.mark)), Segment(said, style)]
-    room = width - 4 - width_of(said)
+    style = theme.bad if run.mark is Mark.ERROR else theme.quiet if run.quiet else theme.what
+    left: Line = [Segment(f"{_glyph(run)} ", theme.quiet if run.quiet else theme.of(run.mark))]
+    right: Line = []
+    said = run.said
+    if names and width >= 24:
+        cells = max(1, min(names, NAME_CELLS, width // 3))
+        left.append(Segment(set_cell_size(middle_cut(run.observer, cells), cells + 1), theme.name))
+        said = said.removeprefix(f"{run.observer}: ")
+        facts = " · ".join(filter(None, (run.counts, middle_cut(run.call, CALL_CELLS))))
+        if facts and width >= WIDE:
+            right.append(Segment(facts, theme.counts))
+        if run.milliseconds is not None:
+            right.append(Segment(f"{milliseconds(run.milliseconds):>{TIME_CELLS}}", theme.number))
+    room = width - line_width(left) - (line_width(right) + 1 if right else 0)
+    left.append(Segment(tail_cut(said, max(1, room)), style))
+    room -= width_of(said) + 2
     if run.about and room >= ROOM_FOR_A_NAME:
         about = _with_suffixes(run, run.about, room)
         cut = name_cut if run.about == run.what and run.check is None else tail_cut
-        line.append(Segment(f"  {cut(about, room)}", theme.counts))
-    return [cut_line(line, width), *_cause(run, width, style)]
+        left.append(Segment(f"  {cut(about, room)}", theme.counts))
+    line = spread(left, right, width) if right else cut_line(left, width)
+    return [line, *_cause(run, width, style)]
 
 
 def _with_suffixes(run: Run, what: str, room: int) -> str:
@@ -233,10 +214,6 @@ def _cause(run: Run, width: int, style: Style) -> list[Line]:
     if not (run.open and run.cause) or width < 8:
         return []
     return [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
-
-
-def _fits(run: Run, counts: str, room: int) -> bool:
-    return bool(counts) and room - width_of(counts) - 1 >= min(width_of(run.what), 18)
 
 
 def _glyph(run: Run) -> str:
@@ -323,10 +300,8 @@ class ObserversPane(VirtualList[Run]):
         self._muted = palette["lines--muted"]
 
     def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
-        """Render a row in words; with the table, with all that is known."""
-        if not self._with_table:
-            return render_words(entry, width, self._theme)
-        return render_run(entry, width, self._theme, self._names)
+        """Render a row; with the table, with all that is known."""
+        return render_run(entry, width, self._theme, self._names if self._with_table else 0)
 
     def render_head(self, width: int, height: int) -> Sequence[Line]:
         """Render the table where it is wanted."""
@@ -458,7 +433,7 @@ class ObserversPane(VirtualList[Run]):
         """Let no run look as if it continued."""
         for run in self._runs.values():
             if run.milliseconds is None and run.what == AT_WORK:
-                run.what, run.quiet = UNFINISHED, True
+                run.what, run.said, run.quiet = UNFINISHED, UNFINISHED, True
                 self._change(run)
         self.update_rows()
 

@@ -1,23 +1,20 @@
-"""Shows the files that the prompt names above it: name, format, size, a thumbnail of a picture; and dropped paths."""
+"""Shows the files that the prompt names above it: name, format and size; and finds the files of dropped paths."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.geometry import Size
-from textual.strip import Strip
+from textual.content import Content
 from textual.widget import Widget
 
 from ua_tui.core.agent.attachments.mentions import mentions_in
@@ -25,19 +22,14 @@ from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlac
 from ua_tui.core.events.units import size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
-from ua_tui.tui.viewers.bodies.picture import PictureBody, PictureHeader, read_header
-from ua_tui.tui.viewers.document import Rows
-from ua_tui.tui.viewers.view.pictures import DocumentPictures
+from ua_tui.tui.viewers.bodies.picture import read_header
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.mcp.references import ServerReferences
 
 ROWS = 4
-"""The most files that are listed, and the height of a thumbnail."""
-_MOST_COLUMNS = 14
-_TEXT_WIDTH = 34
-_LOWEST_SCREEN = 30
+"""The most files that are listed."""
 _HEAD = 64 << 10
 _BEGINNING = 400
 _PATIENCE = 2.0
@@ -47,15 +39,13 @@ _PATIENCE = 2.0
 class NamedFile:
     """A file or a resource that a text names: its path as it is written, and what is known of it.
 
-    `header` is that of a picture; `problem` says why it cannot be added, or that it is missing. `copy` is the path of
-    the file, or of the copy of a resource. `is_open` says that the name may go on: it is missing or that of a folder.
+    `problem` says why it cannot be added, or that it is missing. `is_open` says that the name may go on: it is missing
+    or that of a folder.
     """
 
     path: str
     facts: str = ""
-    header: PictureHeader | None = None
     problem: str = ""
-    copy: str = ""
     is_resource: bool = False
     is_open: bool = False
 
@@ -80,7 +70,7 @@ async def read_resource(folder: Path, path: str, references: ServerReferences) -
     more = f"{len(copies)} parts" if len(copies) > 1 else ""
     bytes_ = size(sum(each.size for each in copies))
     facts = " · ".join(filter(None, (first.media_type, extent, bytes_, more, begins)))
-    return NamedFile(path, facts, header, copy=first.path, is_resource=True)
+    return NamedFile(path, facts, is_resource=True)
 
 
 def find_files(places: AttachmentPlaces, text: str, names: Sequence[str]) -> list[NamedFile]:
@@ -119,50 +109,11 @@ def _find(places: AttachmentPlaces, name: str) -> NamedFile | None:
     kind = path.suffix.removeprefix(".").upper() or "file"
     if header is not None:
         kind = f"{header.kind.partition(' ')[0]} · {header.width:,} × {header.height:,}"
-    return NamedFile(name, f"{kind} · {size(length)}", header, copy=str(path))
-
-
-class _Thumbnails(Rows):
-    """The thumbnails of a bar by their paths, side by side as far as there is room for a text beside them."""
-
-    def __init__(self, bar: AttachmentBar) -> None:
-        self._bar = bar
-        self.drawn: dict[str, Rows] = {}
-
-    def __len__(self) -> int:
-        return ROWS
-
-    def row(self, y: int) -> Strip:
-        """The rows of all of them, with a blank cell after each."""
-        parts = [_strip(drawn, y).adjust_cell_length(room) for _, room, drawn in self._shown()]
-        return Strip.join(parts)
-
-    def positions(self) -> Mapping[Any, tuple[int, int] | None]:
-        """Where those are that the terminal draws."""
-        hidden = dict.fromkeys(picture for each in self.drawn.values() for picture in each.positions())
-        shown = {picture: (left, 0) for left, _, each in self._shown() for picture in each.positions()}
-        return hidden | shown
-
-    def _shown(self) -> Iterator[tuple[int, int, Rows]]:
-        """Those that have room, each with its column and the cells up to the next one."""
-        size, left = self._bar.content_size, 0
-        for file in self._bar.files if size.height >= ROWS else ():
-            if (drawn := self.drawn.get(file.path)) is not None:
-                room = 1 + max(_strip(drawn, y).cell_length for y in range(ROWS))
-                if left + room - 1 + _TEXT_WIDTH > size.width:
-                    return
-                yield left, room, drawn
-                left += room
-
-
-def _strip(drawn: Rows, y: int) -> Strip:
-    row = drawn.row(y) if y < len(drawn) else Strip([])
-    assert isinstance(row, Strip)
-    return row
+    return NamedFile(name, f"{kind} · {size(length)}")
 
 
 class AttachmentBar(Widget):
-    """A row for each file that the prompt names, with the thumbnails at the left if the screen is high enough.
+    """A row for each file that the prompt names.
 
     A click on a row calls `remove` with the path of its file, and `on_known` is called when all files of the text are
     known.
@@ -172,13 +123,6 @@ class AttachmentBar(Widget):
         is_reading: whether the files of the text are still being looked for.
         files: the files that are shown.
     """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "attachment--mark",
-        "attachment--name",
-        "attachment--facts",
-        "attachment--problem",
-    }
 
     def __init__(self, remove: Callable[[str], None], on_known: Callable[[], None]) -> None:
         super().__init__()
@@ -191,8 +135,6 @@ class AttachmentBar(Widget):
         self.is_reading = False
         self.found: Sequence[NamedFile] = ()
         self.files: Sequence[NamedFile] = ()
-        self._thumbnails = _Thumbnails(self)
-        self._pictures = DocumentPictures(self, self.refresh)
 
     def show_files_of(
         self,
@@ -249,9 +191,6 @@ class AttachmentBar(Widget):
             assert references is not None
             found[path] = await read_resource(places.session, path, references)
             self._show([found[each] for each in paths if each in found])
-        for file in self.files:
-            if file.header is not None and file.path not in self._thumbnails.drawn:
-                await self._draw(places.session / file.copy, file)
 
     def _known(self, path: str) -> NamedFile:
         """A resource as it is shown while it is read."""
@@ -267,63 +206,23 @@ class AttachmentBar(Widget):
         if files == self.files:
             return
         self.files = files
-        shown = {file.path for file in files}
-        if gone := self._thumbnails.drawn.keys() - shown:
-            for path in gone:
-                del self._thumbnails.drawn[path]
-            self._pictures.show(self._thumbnails)
         self.display = bool(files)
-        self.refresh(layout=True)
+        self.styles.height = min(ROWS, len(files)) or 1
+        self.refresh()
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A row for each file, or the height of the thumbnails if the screen has room for them."""
-        if viewport.height >= _LOWEST_SCREEN and any(file.header is not None for file in self.files):
-            return ROWS
-        return min(ROWS, len(self.files))
+    def render(self) -> Content:
+        """Draw the rows."""
+        return Content("\n").join(map(self._row, range(min(ROWS, len(self.files)))))
 
-    async def _draw(self, path: Path, file: NamedFile) -> None:
-        assert file.header is not None
-        if self.app.current_theme.ansi:
-            return
-        body = PictureBody(file.header, None, path)
-        drawn = await asyncio.to_thread(body.thumbnail, _MOST_COLUMNS, ROWS, self._pictures.canvas)
-        if drawn is not None and file in self.files:
-            self._thumbnails.drawn[file.path] = drawn
-            self._pictures.show(self._thumbnails)
-            self.refresh()
-
-    def on_unmount(self) -> None:
-        """Remove the thumbnails from the terminal."""
-        self._pictures.clear()
-
-    def render_line(self, y: int) -> Strip:
-        """Draw a row: its part of the thumbnails, and a file."""
-        width, base = self.content_size.width, self.rich_style
-        pictures = self._thumbnails.row(y)
-        strip = Strip.join([pictures, self._text(y, width - pictures.cell_length)])
-        return strip.apply_style(base).adjust_cell_length(width, base)
-
-    def _text(self, y: int, width: int) -> Strip:
-        if y >= len(self.files):
-            return Strip.blank(max(0, width))
-        file = self.files[y]
+    def _row(self, y: int) -> Content:
+        file, width = self.files[y], self.content_size.width
         more = len(self.files) - ROWS
         remove = f"  +{more}" if more > 0 and y == ROWS - 1 else "  ✕"
-        facts = file.problem or file.facts
         room = width - 2 - len(remove)
         name = middle_cut(clean_line(file.path.removeprefix("attachments/"), 200), max(8, min(40, room // 2)))
-        facts = tail_cut(facts, max(0, room - len(name) - 2))
-        mark, muted = self._style("mark"), self._style("facts")
-        segments = [
-            Segment("@ ", mark),
-            Segment(f"{name}  ", self._style("name")),
-            Segment(facts, self._style("problem") if file.problem else muted),
-            Segment(remove, muted),
-        ]
-        return Strip(segments)
-
-    def _style(self, part: str) -> Style:
-        return self.get_component_rich_style(f"attachment--{part}", partial=True)
+        facts = tail_cut(clean_line(file.problem or file.facts), max(0, room - len(name) - 2))
+        style = "$text-warning" if file.problem else "$foreground-muted"
+        return Content.assemble(("@ ", "$accent"), f"{name}  ", (facts, style), (remove, "$foreground-muted"))
 
     def on_click(self, event: events.Click) -> None:
         """Remove the file of the clicked row."""

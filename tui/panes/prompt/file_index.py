@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -161,17 +160,15 @@ _S = TypeVar("_S", bound=Searchable)
 
 
 def search(wanted: str, files: Sequence[_S], limit: int, *, after: str = "") -> list[_S]:
-    """The best `limit` files, or other things, whose path has the letters of `wanted` in this order, in any case.
+    """The best `limit` files, or other things, whose path contains `wanted`, in letters of any case.
 
-    A name that is it but for its ending is best, then one that begins with it, one that contains it, a path that does,
-    and letters that are close together; among equals the first in `files`. An empty `wanted` gives the first files.
-    All of them begin with `after`, which is not searched.
+    A name that is it but for its ending is best, then one that begins with it, one that contains it, and a path that
+    does; among equals the first in `files`. An empty `wanted` gives the first files. All of them begin with `after`,
+    which is not searched.
     """
     letters, skip = wanted.casefold(), len(after.casefold())
     if not letters:
         return list(files[:limit])
-    # Possessive: a name that lacks one letter must not be tried in every way there is.
-    in_order = re.compile("".join(f"[^{re.escape(letter)}]*+{re.escape(letter)}" for letter in letters))
     ranked = []
     for place, file in enumerate(files):
         text = file.folded[skip:]
@@ -181,13 +178,8 @@ def search(wanted: str, files: Sequence[_S], limit: int, *, after: str = "") -> 
             after_it = text[name + len(letters) : name + len(letters) + 1]
             is_begun = text.startswith(letters, name)
             rank = 0 if is_begun and after_it in ("", ".", "/") else 1 if is_begun else 2 if at >= name else 3
-            ranked.append(((rank, 0, place), file))
-        elif (found := in_order.match(text)) is not None:
-            start = found.end()
-            for letter in reversed(letters):
-                start = text.rfind(letter, 0, start)
-            ranked.append(((4, found.end() - start, place), file))
-    return [file for _, file in heapq.nsmallest(limit, ranked, key=lambda each: each[0])]
+            ranked.append((rank, place, file))
+    return [file for _, _, file in heapq.nsmallest(limit, ranked, key=itemgetter(0, 1))]
 
 
 def file_offers(files: Sequence[FoundFile], places: AttachmentPlaces) -> list[Offer]:

@@ -13,7 +13,6 @@ from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
-from textual.visual import VisualType
 from textual.widget import Widget
 
 from ua_tui.core.telemetry.environment import Exports
@@ -192,14 +191,6 @@ class StatusLine(Widget):
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
         return self._source.describe()
-
-    @property  # type: ignore[misc]  # made of what the line shows
-    def tooltip(self) -> VisualType | None:
-        """The complete status, as it is when the pointer is over the line."""
-        from ua_tui.tui.widgets.dialog import fields
-
-        rows = self.describe()
-        return fields(*rows) if rows else None
 
     async def on_click(self, event: Click) -> None:
         """Do what the key under the pointer does, or open what the cell there belongs to."""

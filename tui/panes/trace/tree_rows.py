@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
 from itertools import takewhile
 
 from ua_tui.core.view.records import Call
@@ -18,59 +17,30 @@ _SLOW = "slow"
 _WORD = re.compile(r'(?:(tool|state):)?("[^"]*"?|\S+)', re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class CallFilter:
-    """What a call must have, each in small letters: part of its tool's name, of a state, of its text."""
+def read_filter(typed: str) -> tuple[tuple[str, str], ...]:
+    """Read what was typed: words that a call must have, each in small letters and with what is before it.
 
-    tools: Sequence[str] = ()
-    states: Sequence[str] = ()
-    texts: Sequence[str] = ()
-
-    def matches(self, node: CallNode) -> bool:
-        """Whether a row matches; a query never does, it only stays above calls that do."""
-        if not isinstance(node.record, Call):
-            return False
-        if self.tools:
-            name = f"{node.record.label} {node.record.name}".casefold()
-            if not all(tool in name for tool in self.tools):
-                return False
-        for state in self.states:
-            if not _in_state(node, state):
-                return False
-        return not self.texts or _has_texts(node, self.texts)
-
-
-def read_filter(typed: str) -> CallFilter | None:
-    """Read what was typed: words that must all match, `tool:` or `state:` before one; None when it is blank.
-
-    Case does not matter; double quotes keep words together.
+    Case does not matter; double quotes keep words together. Only a call's name is searched for a word with `tool:`
+    before it, and only its state for one with `state:`.
     """
-    found: dict[str, list[str]] = {"tool": [], "state": [], "": []}
-    for kind, word in _WORD.findall(typed):
-        if text := word.strip('"').casefold():
-            found[kind.casefold()].append(text)
-    if not any(found.values()):
-        return None
-    return CallFilter(tuple(found["tool"]), tuple(found["state"]), tuple(found[""]))
+    words = ((kind.casefold(), word.strip('"').casefold()) for kind, word in _WORD.findall(typed))
+    return tuple((kind, text) for kind, text in words if text)
 
 
-def _in_state(node: CallNode, wanted: str) -> bool:
-    if wanted in node.mark.word or (node.flag and wanted in node.flag.casefold()):
-        return True
-    if wanted in _SLOW and node.took is not None and node.took > SLOW:
-        return True
-    return node.mark is Mark.WAITING and wanted in Mark.RUNNING.word
-
-
-def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
-    assert isinstance(node.record, Call)
-    name = node.record.name
-    parts = (node.label, name, node.argument, node.note, node.error, node.flag, node.arguments)
-    searched = "\n".join(parts).casefold()
-    for text in texts:  # noqa: SIM110  # quicker than a generator
-        if text not in searched:
-            return False
-    return True
+def _searched(node: CallNode, kind: str) -> str:
+    """The texts of a call in which a word of this kind may be."""
+    call = node.record
+    assert isinstance(call, Call)
+    match kind:
+        case "tool":
+            parts = [call.label, call.name]
+        case "state":
+            is_slow = node.took is not None and node.took > SLOW
+            waits = Mark.RUNNING.word if node.mark is Mark.WAITING else ""
+            parts = [node.mark.word, node.flag, _SLOW if is_slow else "", waits]
+        case _:
+            parts = [node.label, call.name, node.argument, node.note, node.error, node.flag, node.arguments]
+    return "\n".join(parts).casefold()
 
 
 class TreeRows:
@@ -83,7 +53,7 @@ class TreeRows:
     Attributes:
         roots: the topmost rows, in order.
         query: the filter as a person types it.
-        wanted: what rows must match; None without a filter.
+        wanted: what rows must match; nothing without a filter.
         matched: how many rows match.
     """
 
@@ -92,7 +62,7 @@ class TreeRows:
         self.query = TypedQuery(
             "filter", changed=self._seek, accepted=changed, cleared=lambda _: self.query.edit("")
         )
-        self.wanted: CallFilter | None = None
+        self.wanted: tuple[tuple[str, str], ...] = ()
         self.matched = 0
         self._view = view
         self._changed = changed
@@ -105,7 +75,7 @@ class TreeRows:
     @property
     def is_filtered(self) -> bool:
         """Whether rows are filtered."""
-        return self.wanted is not None
+        return bool(self.wanted)
 
     # -- the tree ---------------------------------------------------------------------------------
 
@@ -220,7 +190,11 @@ class TreeRows:
 
     def _match(self, node: CallNode) -> None:
         """Match a row again, and unfold the rows that hide the first match under them: none may be hidden."""
-        if self.wanted is None or node.matched == self.wanted.matches(node):
+        if not self.is_filtered:
+            return
+        # A query never matches, it only stays above calls that do.
+        is_call = isinstance(node.record, Call)
+        if node.matched == (is_call and all(text in _searched(node, kind) for kind, text in self.wanted)):
             return
         node.matched = not node.matched
         change = 1 if node.matched else -1
@@ -237,10 +211,10 @@ class TreeRows:
             self._show(wanted)
         self._changed()
 
-    def _show(self, wanted: CallFilter | None) -> None:
+    def _show(self, wanted: tuple[tuple[str, str], ...]) -> None:
         view = self._view
         cursor = view.cursor.key if view.cursor is not None else None
-        if self.wanted is None:
+        if not self.is_filtered:
             self._before = (view.bookmark.cursor, view.following)
         self.wanted, self.matched, self._stale_from = wanted, 0, 0
         nodes = [node for root in self.roots for node in root.walk()]
@@ -255,7 +229,7 @@ class TreeRows:
 
     def _place_cursor(self, cursor: Hashable | None) -> None:
         view = self._view
-        if self.wanted is None:
+        if not self.is_filtered:
             before, following = self._before
             if following or before is None or view.index_of(before) is None:
                 view.action_cursor_end()

@@ -38,14 +38,13 @@ _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 class Row(NamedTuple):
     """A line of the tree: an entry, or a note about a folder that is listed in part or cannot be read.
 
-    A note has no `entry`; `more` counts what is not listed.
+    A note has no `entry`.
     """
 
     path: str
     entry: FileEntry | None
     depth: int
     note: str = ""
-    more: int = 0
 
     @property
     def key(self) -> str:
@@ -66,8 +65,6 @@ class Folder:
     depth: int
     open: bool = False
     touched: bool = False
-    limit: int = FOLDER_CAP
-    grown: bool = False
     listing: Listing | None = None
     by_name: dict[str, FileEntry] = field(default_factory=dict)
 
@@ -113,7 +110,7 @@ class FolderTree:
         """How to list a folder."""
         folder, only = self.folders[path], self._only if path == self.base else None
         unless = folder.listing.stamp if folder.listing is not None and path in self.doubted else 0
-        return Request(path, folder.limit, unless, self.order, only, title_of)
+        return Request(path, FOLDER_CAP, unless, self.order, only, title_of)
 
     def update(self, listing: Listing) -> tuple[list[FileEntry], bool] | None:
         """Update a folder from a listing; returns its new entries, and whether it is listed for the first time.
@@ -121,16 +118,13 @@ class FolderTree:
         None when nothing changed, or the folder is no longer in the tree.
         """
         folder = self.folders.get(listing.path)
-        if listing.order is not self.order:
-            listing = self._sorted(listing)
         if folder is None:
             return None
         if folder.listing is not None and replace(folder.listing, stamp=listing.stamp) == listing:
-            # Only the stamp that shows a later change is new. A larger listing that was requested may still be to come.
+            # Only the stamp that shows a later change is new.
             folder.listing = listing
             return None
-        first = folder.listing is None or folder.listing.missing or folder.grown
-        folder.grown = False
+        first = folder.listing is None or folder.listing.missing
         before, folder.listing = folder.by_name, listing
         folder.by_name = {entry.name: entry for entry in listing.entries}
         for name, entry in before.items():
@@ -148,19 +142,10 @@ class FolderTree:
         return came, first
 
     def resort(self, order: Order) -> None:
-        """Change the order; folders that are listed in part have to be scanned again."""
+        """Change the order: what is listed is listed again in it."""
         self.order = order
-        for folder in self.folders.values():
-            if folder.listing is None:
-                continue
-            if folder.listing.more:
-                self.dirty.add(folder.path)
-            folder.listing = self._sorted(folder.listing)
-
-    def _sorted(self, listing: Listing) -> Listing:
-        newest_first = self._only is not None and listing.path == self.base
-        entries = self.order.first(listing.entries, len(listing.entries), newest_first=newest_first)
-        return replace(listing, entries=entries, order=self.order)
+        self.doubted.clear()
+        self.dirty.update(path for path, folder in self.folders.items() if folder.listing is not None)
 
     def folder_of(self, row: Row) -> Folder:
         """The folder of a row."""
@@ -265,7 +250,7 @@ class FolderTree:
         if kept and listing.error:
             rows.append(Row(folder.path, None, depth, f"cannot be read: {listing.error}"))
         elif kept and listing.more:
-            rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more", listing.more))
+            rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more"))
 
     def _leaves_out(self, folder: Folder, path: str, entry: FileEntry) -> bool:
         """Whether an entry is not shown: an empty folder, or what the session itself writes while it is new."""

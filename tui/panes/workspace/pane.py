@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -42,9 +41,6 @@ from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
 from ua_tui.tui.widgets.modal import unscrolled_size
 from ua_tui.tui.workers import start_job
 
-if TYPE_CHECKING:
-    from ua_tui.core.view.calls import FullCall
-
 _SEEN_AFTER = 0.25
 _NAME = 120
 
@@ -68,13 +64,6 @@ class WorkspacePane(Vertical):
         name: str
         facts: str
         answer: Callable[[bool | None], None]
-
-    @dataclass
-    class PastCallRequested(Message):
-        """The call that a file of another session came from is to be shown."""
-
-        call: FullCall
-        folder: Path
 
     @dataclass
     class Highlighted(Message):
@@ -363,34 +352,13 @@ class WorkspacePane(Vertical):
         here = self._here()
         if here is None:
             return
-        place, row = here
-        if place.name == "others":
-            session = row.path[len(place.model.base) + 1 :].partition(os.sep)[0]
-            folder = Path(place.model.base) / session
-            if row.path == os.fspath(folder):
-                self.notify("Only files come from tool calls: choose a file in this session.")
-            else:
-                start_job(self, partial(self._find_past, folder, Path(row.path)), "origin")
-            return
+        _, row = here
         origin = self.origins.find(row.path, self._places[0].model.base)
         if origin is None:
             name = clean_line(os.path.basename(row.path), _NAME)
             self.notify(f"No tool call of this session is known to have made {name}.")
         else:
             self.post_message(ShowCall(origin, "The call that made this file is not in the trace."))
-
-    async def _find_past(self, folder: Path, path: Path) -> None:
-        from ua_tui.tui.panes.workspace.provenance import read_origin
-
-        try:
-            call = await asyncio.to_thread(read_origin, folder, path)
-        except UniversalAgentError as error:
-            self.notify(error.advice.sentence, severity="warning")
-            return
-        if call is None:
-            self.notify(f"The journal of that session has no call that made {clean_line(path.name, _NAME)}.")
-        else:
-            self.post_message(self.PastCallRequested(call, folder))
 
     # -- other programs ---------------------------------------------------------------------------
 

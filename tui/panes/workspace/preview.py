@@ -14,14 +14,12 @@ from textual.message import Message
 
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
-from ua_tui.core.events.units import quantity, size
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.workspace.file_actions import FileAction
 from ua_tui.tui.panes.workspace.folder_tree import title_of
-from ua_tui.tui.panes.workspace.scan import list_folder
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.claims.checked import find_check
@@ -35,7 +33,7 @@ from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
 _PATIENCE_SECONDS = 0.06
-_COUNTED = 2_000
+_HERE = "The file under the cursor in the workspace is shown here. Enter opens it in full."
 _NAME = 120
 _Version = tuple[Path, int, int]
 
@@ -124,9 +122,7 @@ class PreviewPane(DocumentView):
         """Show only what this pane is for."""
         self.workers.cancel_group(self, "preview")
         self.path = self.document = None
-        self._say(
-            "Preview", "The file under the cursor in the workspace is shown here. Enter opens it in full."
-        )
+        self._say("Preview", _HERE)
 
     def show_path(self, path: Path) -> None:
         """Read a file and show its beginning."""
@@ -160,7 +156,7 @@ class PreviewPane(DocumentView):
             name = title[:_NAME] or name
         try:
             if await asyncio.to_thread(_is_folder, path):
-                self._say(name, await asyncio.to_thread(_describe_folder, path), "folder")
+                self._say(name, _HERE, "folder")
                 return
             document = await read_document(path, PREVIEW_LIMIT, partial(self._show_reading, name))
         except FileUnviewable as error:
@@ -216,19 +212,3 @@ def _version_of(path: Path) -> _Version | None:
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
-
-
-def _describe_folder(path: Path) -> str:
-    listing = list_folder(os.fspath(path), _COUNTED)
-    if listing.error or listing.missing:
-        return f"This folder cannot be read: {listing.error or 'it no longer exists'}."
-    files = [entry for entry in listing.entries if not entry.is_folder]
-    folders = len(listing.entries) - len(files)
-    if not listing.entries:
-        return "This folder is empty."
-    parts = [
-        quantity(len(files) + listing.more, "file") if files else "",
-        quantity(folders, "folder") if folders else "",
-        "" if listing.more else size(sum(entry.size for entry in files)),
-    ]
-    return " · ".join(filter(None, parts))

@@ -80,7 +80,6 @@ class Listing:
     missing: bool = False
     error: str | None = None
     stamp: int = 0
-    order: Order = Order.NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +107,6 @@ def file_time_ns() -> int:
     """
     coarse = _LINUX_COARSE if sys.platform == "linux" else None
     return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
-
-
-def list_folder(path: str, limit: int) -> Listing:
-    """List a folder: at most `limit` entries; temporary and hidden files are left out."""
-    return _list(Request(path, limit), False)
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:
@@ -150,7 +144,7 @@ def _list(request: Request, hidden: bool) -> Listing:
     # A file changes without its folder, and while it is new the kernel may not report that either.
     if any(entry.changed_ns > looked - _WRITTEN_NS and not entry.is_folder for entry in entries):
         stamp = 0
-    return Listing(path, entries, more, stamp=stamp, order=order)
+    return Listing(path, entries, more, stamp=stamp)
 
 
 def _titled(entries: list[FileEntry], request: Request) -> list[FileEntry]:

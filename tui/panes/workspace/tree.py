@@ -14,14 +14,13 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.strip import Strip
 
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
+from ua_tui.tui.panes.workspace.folder_tree import Folder, FolderTree, Row
 from ua_tui.tui.panes.workspace.locations import NEW, Place
 from ua_tui.tui.panes.workspace.scan import FileEntry, Order, list_folders
 from ua_tui.tui.panes.workspace.watch import FolderWatch, Unseen
@@ -55,7 +54,6 @@ class WorkspaceTree(VirtualList[Row]):
     FOLLOWS_END = False
     single_lines = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "tree--hover",
         "workspace--dim",
         "workspace--new",
         "workspace--hint",
@@ -81,7 +79,6 @@ class WorkspaceTree(VirtualList[Row]):
         self._scanning = False
         self._live = False
         self._reported: Hashable | None = None
-        self._hovered: str | None = None
         self._watch: FolderWatch | None = None
         self._running = False
         self._sweeps_left = 0
@@ -123,7 +120,9 @@ class WorkspaceTree(VirtualList[Row]):
     def mark_seen(self, path: str) -> None:
         """Take the mark off a file."""
         if self.unseen.discard(path):
-            self._redraw_marks()
+            self.touch_all()
+            self.update_rows()
+            self._show_counts()
 
     # -- what is shown ----------------------------------------------------------------------------
 
@@ -166,14 +165,11 @@ class WorkspaceTree(VirtualList[Row]):
         self.show_entry(self.model.cursor)
 
     def highlight(self, entry: Row, rendered: Rendered, line: int, strip: Strip) -> Strip:
-        """Draw the row of the cursor in the one colour that is legible there, and the row below the mouse."""
+        """Draw the row of the cursor in the one colour that is legible there."""
         if entry.key == self.model.cursor:
             style = self.palette["lines--cursor" if self.has_focus else "lines--cursor-blurred"]
             plain = rendered.strips[line].adjust_cell_length(strip.cell_length)
             return Strip(Segment.apply_style(plain, self.rich_style, style), strip.cell_length)
-        if entry.key == self._hovered:
-            plain = rendered.strips[line].adjust_cell_length(strip.cell_length)
-            return plain.apply_style(self.rich_style + self.palette["tree--hover"])
         return strip
 
     @property
@@ -283,11 +279,9 @@ class WorkspaceTree(VirtualList[Row]):
             self._watch = None
 
     async def _follow(self, watch: FolderWatch) -> None:
-        async for hints in watch.hints():
+        async for changed in watch.hints():
             if watch is self._watch:
-                if self._marks(self.model) and self._mark_below(hints.added):
-                    self._redraw_marks()
-                self.request_scan(self.model.folders if hints.everywhere else hints.folders)
+                self.request_scan(changed or self.model.folders)
                 self._sweep_again()
 
     def _on_polling(self, advice: str) -> None:
@@ -366,15 +360,6 @@ class WorkspaceTree(VirtualList[Row]):
         place = self.place
         return place if place is not None and place.model is model and place.marks else None
 
-    def _mark_below(self, added: Mapping[str, Sequence[str]]) -> bool:
-        """Mark new files in folders that were never opened: the mark is shown on the closed folder above."""
-        model, noted = self.model, len(self.unseen)
-        for folder, names in added.items():
-            inside = folder[len(model.base) + 1 :].split(os.sep)
-            if folder not in model.folders and not any(map(_is_skipped, inside)):
-                self.unseen.add(folder, (name for name in names if "." in name and not _is_skipped(name)))
-        return len(self.unseen) != noted
-
     def _mark_new(self, place: Place, folder: Folder, came: Sequence[FileEntry], first: bool) -> None:
         """Mark files that appeared since the place was first shown."""
         top = folder.path == place.model.base
@@ -400,11 +385,6 @@ class WorkspaceTree(VirtualList[Row]):
             and any(not entry.is_folder for entry in folder.by_name.values())
         ):
             folder.open = folder.touched = True
-
-    def _redraw_marks(self) -> None:
-        self.touch_all()
-        self.update_rows()
-        self._show_counts()
 
     # -- the cursor -------------------------------------------------------------------------------
 
@@ -458,44 +438,21 @@ class WorkspaceTree(VirtualList[Row]):
             self.show_entry(self.entries[above].key)
 
     def open_entry(self, entry: Row) -> None:
-        """Open a file, fold or unfold a folder, list more of one."""
-        if entry.entry is None:
-            folder = self.model.folders.get(entry.path)
-            if folder is not None:
-                folder.limit += FOLDER_CAP if entry.more else 0
-                folder.grown = True
-                self.request_scan({folder.path})
-        elif entry.entry.is_folder:
+        """Open a file, fold or unfold a folder."""
+        if entry.entry is not None and entry.entry.is_folder:
             self.fold(entry, open_=not self.model.is_unfolded(entry))
-        else:
+        elif entry.entry is not None:
             self._open_file(entry.path)
 
     def click_entry(self, entry: Row, column: int, line: int) -> None:
-        """Fold a folder, or list more of one, with one click; a file is only selected."""
-        if entry.entry is None or entry.entry.is_folder:
+        """Fold a folder with one click; a file is only selected."""
+        if entry.entry is not None and entry.entry.is_folder:
             self.open_entry(entry)
 
     def fold(self, row: Row, *, open_: bool) -> None:
         """Unfold or fold a folder."""
         self.model.set_open(self.model.folder_of(row), open_=open_)
         self.changed()
-
-    def _on_mouse_move(self, event: events.MouseMove) -> None:
-        line = self.line_at(event)
-        self._hover(self.entries[line.position].key if line is not None else None)
-
-    def _on_leave(self, event: events.Leave) -> None:
-        super()._on_leave(event)
-        self._hover(None)
-
-    def _hover(self, key: str | None) -> None:
-        if key != self._hovered:
-            self._hovered = key
-            self.update_rows()
-
-
-def _is_skipped(name: str) -> bool:
-    return name.startswith(".") or is_ignored(name)
 
 
 def _is_there(folder: Folder, name: str, as_folder: bool) -> bool:

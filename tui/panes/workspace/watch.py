@@ -6,30 +6,14 @@ import asyncio
 import importlib
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 from ua_tui.core.tasks import pause
 from ua_tui.core.text import clean_line
 
-_MOST_FOUND = 20_000
 _WATCH_LIMIT = "watch limit"
 _ADVICE = "The system {}, so file changes are checked once a second. A higher limit helps: {}"
-
-
-@dataclass(frozen=True, slots=True)
-class Hints:
-    """The folders that changed, or in which something changed, and the names that appeared in each.
-
-    `everywhere` is set once, when a watch has begun: changes before that were not reported, in whichever folder.
-    `new_folder` is one of the folders that appeared, if any did.
-    """
-
-    folders: frozenset[str] = frozenset()
-    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    everywhere: bool = False
-    new_folder: str | None = None
 
 
 def _import_watchfiles() -> Any:
@@ -61,18 +45,21 @@ class FolderWatch:
         """Check at once whether a missing folder exists by now."""
         self._check.set()
 
-    async def hints(self) -> AsyncIterator[Hints]:
-        """Give hints until stopped; the folder itself is hinted at when it appears."""
+    async def hints(self) -> AsyncIterator[frozenset[str]]:
+        """Give the folders that changed, or in which something did, until stopped; this one when it appears.
+
+        It gives none once, when the watch has begun: changes before that were not reported, in whichever folder.
+        """
         polling = False
         while not self._stop.is_set():
             if not await asyncio.to_thread(os.path.isdir, self.path):
                 await self._wait()
                 continue
-            yield Hints(frozenset({self.path}))
+            yield frozenset({self.path})
             try:
-                async for hints in self._watch(polling):
-                    yield hints
-                    if self.path in hints.folders and not await asyncio.to_thread(os.path.isdir, self.path):
+                async for folders in self._watch(polling):
+                    yield folders
+                    if self.path in folders and not await asyncio.to_thread(os.path.isdir, self.path):
                         break
             except Exception as error:
                 # The watcher's own error type is not an OSError, and not imported here.
@@ -84,7 +71,7 @@ class FolderWatch:
                     polling = True
                     self._on_polling(await asyncio.to_thread(_polling_advice, error))
 
-    async def _watch(self, polling: bool) -> AsyncIterator[Hints]:
+    async def _watch(self, polling: bool) -> AsyncIterator[frozenset[str]]:
         watchfiles = await asyncio.to_thread(_import_watchfiles)
         stopped = watchfiles.awatch(
             self.path,
@@ -103,20 +90,27 @@ class FolderWatch:
         async for changes in stopped:
             if not begun:
                 begun = True
-                yield Hints(everywhere=True)
+                yield frozenset()
                 if not polling:
                     await asyncio.to_thread(_check_limit, self.path)
             if changes:
-                hints = await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
-                yield hints
-                if hints.new_folder is not None and not polling:
-                    await asyncio.to_thread(_check_limit, hints.new_folder)
+                paths = [path for _, path in changes]
+                yield frozenset((*paths, *map(os.path.dirname, paths)))
+                came = [path for change, path in changes if change is watchfiles.Change.added]
+                new_folder = await asyncio.to_thread(_first_folder, came)
+                if new_folder is not None and not polling:
+                    await asyncio.to_thread(_check_limit, new_folder)
 
     async def _wait(self) -> None:
         self._check.clear()
         if self._stop.is_set():
             return
         await pause(2.0, self._check)
+
+
+def _first_folder(paths: Iterable[str]) -> str | None:
+    """The first of these paths that is a folder; no link to one."""
+    return next((path for path in paths if os.path.isdir(path) and not os.path.islink(path)), None)
 
 
 def _check_limit(path: str) -> None:
@@ -148,36 +142,6 @@ def _polling_advice(error: Exception) -> str:
             return _ADVICE.format("allows this program no more open files", "ulimit -n 4096")
         return _ADVICE.format("allows no more watchers", "sudo sysctl fs.inotify.max_user_instances=512")
     return f"File changes are not reported ({clean_line(reason, 200)}), so they are checked once a second."
-
-
-def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
-    folders: set[str] = set()
-    added: dict[str, list[str]] = defaultdict(list)
-    came: set[str] = set()
-    for change, path in changes:
-        folder, _, name = path.rpartition(os.sep)
-        folders |= {folder, path}
-        if change is addition:
-            added[folder].append(name)
-            came.add(path)
-    # A file that is put into a new folder before that is watched gives no event of its own.
-    new_folder = None
-    for path in came:
-        if path.rpartition(os.sep)[0] not in came and os.path.isdir(path) and not os.path.islink(path):
-            new_folder = path
-            for folder, names in _beneath(path):
-                added[folder] += names
-    return Hints(frozenset(folders), added, new_folder=new_folder)
-
-
-def _beneath(path: str) -> Iterator[tuple[str, list[str]]]:
-    """Walk a new folder, up to a number of files; links are not followed."""
-    left = _MOST_FOUND
-    for folder, _, names in os.walk(path):
-        yield folder, names[:left]
-        left -= len(names)
-        if left <= 0:
-            return
 
 
 class Unseen:

@@ -141,22 +141,6 @@ class PictureBody(Body):
             return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
         return ListRows([*facts, styled(tail_cut(reason, width), "dim")])
 
-    def thumbnail(self, columns: int, rows: int, canvas: Canvas | None) -> Rows | None:
-        """Encode the picture alone, as large as fits, for `canvas` or in half blocks; None if it cannot be drawn.
-
-        Raises:
-            Stopped: the result is no longer needed.
-        """
-        cell = canvas.cell if canvas is not None else CellSize(1, 2)
-        height = max(1, self._header.height)
-        width = max(1, min(columns, rows * cell.height * self._header.width // (height * cell.width)))
-        try:
-            drawn = self._drawn(width, canvas)
-        except Exception:
-            # As in `lay_out`; a thumbnail needs no reason.
-            return None
-        return ListRows(drawn) if isinstance(drawn, list) else PictureRows((), drawn)
-
     def _drawn(self, width: int, canvas: Canvas | None) -> Picture | list[Row]:
         if canvas is not None:
             return self._encoded(min(width, MAX_CELLS), canvas)
