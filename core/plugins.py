@@ -8,14 +8,13 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from ua_tui.core.concurrency.threads import begin_apart
 from ua_tui.core.errors import PipelineError, PluginError, UniversalAgentError
 from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.text import clean_line
@@ -141,22 +140,10 @@ def _installed(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 def _within(seconds: float, work: Callable[[], T]) -> T:
     """Run work in a thread of its own; a thread that never ends is abandoned."""
-    done: SimpleQueue[T | UniversalAgentError] = SimpleQueue()
-
-    def run() -> None:
-        try:
-            done.put(work())
-        except UniversalAgentError as error:
-            done.put(error)
-
-    threading.Thread(target=run, name="plug-in", daemon=True).start()
     try:
-        made = done.get(timeout=seconds)
-    except Empty:
+        return begin_apart(work).result(seconds)
+    except TimeoutError:
         raise PluginError(f"it did not load within {seconds:g} seconds; fix or uninstall it") from None
-    if isinstance(made, UniversalAgentError):
-        raise made
-    return made
 
 
 def _origin(point: EntryPoint) -> str:

@@ -20,14 +20,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError, advise
 from ua_tui.core.events.units import quantity
-from ua_tui.core.json_values import JsonMapping, JsonObject, text_in
+from ua_tui.core.json_values import JsonMapping, text_in
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.redaction.redactor import Redactor
@@ -48,7 +48,7 @@ _ADVICE = {REFUSED: ("refused",), TIMED_OUT: ("late", "late_again", "always_late
 # The prefixes that clients and servers add to the error of a tool.
 _FAILING = r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?"
 _TRANSPORT = r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?"
-_ENVELOPE = r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*(?:"(\d{3,5})"|(\d{3,5}))\s*[,}]'
+_ENVELOPE = r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*"?(\d{3,5})"?\s*[,}]'
 
 
 class ReaderError(msgspec.Struct, frozen=True):
@@ -108,26 +108,9 @@ def _without_quotes(text: str) -> str:
 
 
 def _code_of(text: str) -> str | None:
-    if not (text.startswith("{") and text.endswith("}")):
-        return None
-    try:
-        value = json.loads(text, object_pairs_hook=_without_repetition)
-    except (ValueError, RecursionError):
-        # Not JSON: only the part before any foreign text can be trusted.
-        found = re.match(_ENVELOPE, text)
-        return (found[1] or found[2]) if found else None
-    match value:
-        case {"error": {"code": str() | int() as code}}:
-            return str(code) if re.fullmatch(r"\d{3,5}", str(code)) else None
-        case _:
-            return None
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> JsonObject:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("duplicate name")
-    return value
+    """The code at the beginning of an error; what follows it may be foreign text."""
+    found = re.match(_ENVELOPE, text) if text.endswith("}") else None
+    return found[1] if found else None
 
 
 BLACKLIST = "webReader_blacklist.json"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import msgspec
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # `ua_tui.core.storage.large_results` shows 16,384 characters of a result; a mask can be a little longer than what it
 # hides.
 _LONGEST_PREVIEWS = 32 << 10
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 _LEFT_OUT = re.compile(r"\[… \d+ characters left out …\]")
 
 
@@ -53,9 +54,9 @@ class Outcome:
     """
 
     artifacts: tuple[Saved, ...] = ()
-    items: int = 0
-    rejected: int = 0
-    duplicates: int = 0
+    items: _Count = 0
+    rejected: _Count = 0
+    duplicates: _Count = 0
     note: str | None = None
     checked: ReportChecked | None = None
 

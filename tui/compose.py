@@ -178,7 +178,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         offload = ResultOffload(worker, roster.rules, context.knowledge, context.public_searches)
         runner = ObserverRunner(observers, context, bus.publish, offload=offload)
         stack.callback(runner.abandon)
-        runner.start(spawn)
+        runner.start()
         bus.subscribe(runner.handle_event)
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)

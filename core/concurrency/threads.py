@@ -116,11 +116,6 @@ class Schedule(msgspec.Struct, eq=False):
                 self._thread.start()
             self._changed.notify()
 
-    def cancel(self, task: Task) -> None:
-        """Do not run a task, unless it is planned later."""
-        with self._changed:
-            self._due.pop(task, None)
-
     def finish(self, seconds: float | None = None) -> bool:
         """Run at once what is planned, then end the thread; False if `seconds` were not enough."""
         with self._changed:

@@ -154,8 +154,7 @@ class Results:
     """The answer to a query.
 
     `partial` says that the search was stopped before it had seen everything. `relaxed` says that no document
-    has all words of the query. `unfinished` says that nothing was found because the last word has too few letters to be
-    searched as the beginning of a word. `notices` are sentences about the query or the file, such as one on a date that
+    has all words of the query. `notices` are sentences about the query or the file, such as one on a date that
     cannot be read. `problem` is a sentence that says why there can be no hits, and what to do; it `failed` if there is
     a knowledge base, which cannot be read.
     """
@@ -163,7 +162,6 @@ class Results:
     hits: tuple[Hit, ...] = ()
     partial: bool = False
     relaxed: bool = False
-    unfinished: bool = False
     notices: tuple[str, ...] = ()
     problem: str = ""
     failed: bool = False

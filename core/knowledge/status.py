@@ -30,7 +30,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         documents: how many of each kind, in the order of `KINDS`.
         embeddable: how many passages can have a vector; counted only if the search by meaning is on.
         vectors: how many of them have one.
-        updated: the time of the last change, in seconds since the epoch.
+        updated: when the newest document was made, in seconds since the epoch.
         forgotten: how many times something was forgotten.
         lagging: the sessions that are not complete, with the bytes of their journals that are missing, most first.
         problems: sentences for a person about what is wrong.
@@ -80,17 +80,14 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
             f"{known.path} has lines that cannot be read: the entries they list may reappear; restore it from a copy"
         )
     lagging = _lagging(place, base, places)
-    files: dict[Path, os.stat_result] = {}
+    size = 0
     for each in (place, *sidecars(place)):
         with suppress(OSError):
             if stat.S_ISREG((state := os.lstat(each)).st_mode):
-                files[each] = state
-    log = sidecars(place)[0]
+                size += state.st_size
     return msgspec.structs.replace(
         found,
-        size=sum(each.st_size for each in files.values()),
-        # A program that reads changes the memory that it shares with others.
-        updated=max((files[each].st_mtime for each in (place, log) if each in files), default=None),
+        size=size,
         forgotten=len(known),
         lagging={key: missing for key, missing in lagging.items() if not known.has_session(key)},
         problems=tuple(problems),

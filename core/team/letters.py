@@ -6,6 +6,7 @@ checked like any other input.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event, encode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.team.records import Answer, Command, Question, SessionId
-from ua_tui.core.text import clean, middle_truncate, without_surrogates
+from ua_tui.core.text import clean, without_surrogates
 
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
@@ -35,11 +36,12 @@ class Letter(NamedTuple):
 
 
 def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked) -> Question:
-    """Make the question for the team of what a session asks; long arguments of a call are cut."""
+    """Make the question for the team of what a session asks.
+
+    Raises:
+        TeamError: it is too large.
+    """
     event = encode_event(asked)
-    for limit in (8_000, 200):
-        if len(event) > LARGEST and isinstance(asked, PermissionAsked):
-            event = encode_event(msgspec.structs.replace(asked, input=_cut(asked.input, limit)))
     if len(event) > LARGEST:
         raise TeamError("the question is too large for the team to see")
     return Question(session=session.id, request=asked.request_id, event=event.decode("utf-8", "replace"))
@@ -69,22 +71,17 @@ def encode_answer(answer: Answer) -> str:
     return encoded.decode("utf-8", "replace")
 
 
-def read_answer(request: str, text: str) -> Answer | None:
-    """Read the answer to a request; None if it is not one."""
-    if len(text) > LARGEST:
-        return None
-    try:
-        answer = _DECODER.decode(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
-        return None
-    fits = (
-        answer.request == request
-        and len(answer.patterns) <= 50
-        and all(len(pattern) <= 1_000 for pattern in answer.patterns)
-    )
-    if not fits:
-        return None
-    return msgspec.structs.replace(answer, reason=clean(answer.reason)[:REASON_LIMIT])
+def read_answer(request: str, text: str) -> Answer:
+    """Read the answer to a request; what cannot be read allows nothing."""
+    with suppress(msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
+        answer = _DECODER.decode(text[: LARGEST + 1])
+        if (
+            answer.request == request
+            and len(answer.patterns) <= 50
+            and max(map(len, answer.patterns), default=0) <= 1_000
+        ):
+            return msgspec.structs.replace(answer, reason=clean(answer.reason)[:REASON_LIMIT])
+    return Answer(request=request, reason="The answer could not be read.")
 
 
 def command_text(command: Command) -> str:
@@ -111,18 +108,3 @@ def read_command(kind: str, body: str, sent_by: str) -> Command | None:
             return Command(kind="submit", body=body, sent_by=sent_by)
         case _:
             return None
-
-
-def _cut(value: object, limit: int, depth: int = 0) -> object:
-    """Shorten the texts in a value, and leave out what is nested deeply or has many parts."""
-    match value:
-        case str():
-            return middle_truncate(value, limit)
-        case dict() if depth < 8:
-            return {str(key)[:200]: _cut(each, limit, depth + 1) for key, each in list(value.items())[:200]}
-        case list() if depth < 8:
-            return [_cut(each, limit, depth + 1) for each in value[:200]]
-        case dict() | list():
-            return "…"
-        case _:
-            return value

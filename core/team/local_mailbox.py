@@ -98,13 +98,13 @@ class LocalMailbox:
             await self._change(lambda letters: letters, begins=True)
         return [each for each in await self._read() if each.kind != _QUESTION and (each.kind or each.text)]
 
-    async def settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
-        """Mark a letter as read, or remove an answer that cannot be read, as `PostgresMailbox` does."""
+    async def settle(self, session: str, letter: Letter) -> None:
+        """Mark a letter as read, as `PostgresMailbox` does."""
         await self._change(
             lambda letters: [
                 each if each != letter else each._replace(text="")
                 for each in letters
-                if each != letter or (is_read and not each.kind)
+                if each != letter or not each.kind
             ]
         )
 

@@ -67,13 +67,6 @@ _ANSWERED = """
 SELECT answered_by::text, extract(epoch FROM answered_at)::float8 FROM question
 WHERE session = %(session)s AND request = %(request)s AND answer IS NOT NULL
 """
-_REOPEN = """
-WITH reopened AS (
-    UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL
-    WHERE session = %(session)s AND request = %(request)s AND answered_at IS NOT DISTINCT FROM %(at)s::timestamptz
-    RETURNING session
-) SELECT pg_notify(%(channel)s, 'question ' || session) FROM reopened
-"""
 _SEND = """
 WITH sent AS (
     INSERT INTO command (session, kind, body) SELECT id, %(kind)s, %(body)s FROM session WHERE id = %(session)s
@@ -149,10 +142,9 @@ class PostgresMailbox:
     async def _carry_over(self, session: SessionId, question: Question) -> None:
         """Answer a question as the same one was answered that an earlier attempt asked, which gave its place back."""
         for request, event, text in await self._run(_EARLIER, session=session.id, attempt=session.attempt):
-            answer = read_answer(request, text)
-            if answer is None or not _is_same(event, question.event):
+            if not _is_same(event, question.event):
                 continue
-            again = encode_answer(replace(answer, request=question.request))
+            again = encode_answer(replace(read_answer(request, text), request=question.request))
             values = {"session": session.id, "request": question.request, "answer": again, "before": request}
             await self._run(_CARRY_OVER, **values)
             return
@@ -193,12 +185,9 @@ class PostgresMailbox:
         """The letters for a session that are not marked as read."""
         return [Letter(*row) for row in await self._run(_NEW, session=session.id, attempt=session.attempt)]
 
-    async def settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
-        """Mark a letter as read: of an answer stays only who gave it, as it may have a secret for a form.
-
-        An answer that cannot be read is removed, so that its question waits again.
-        """
-        await self._run(_MARK if is_read else _REOPEN, session=session, **letter._asdict())
+    async def settle(self, session: str, letter: Letter) -> None:
+        """Mark a letter as read: of an answer stays only who gave it, as it may have a secret for a form."""
+        await self._run(_MARK, session=session, **letter._asdict())
 
     async def _run(self, statement: str, **values: Any) -> list[Any]:
         return await fetch(self._address, statement, {"channel": CHANNEL, **values})
@@ -249,11 +238,8 @@ class Inbox:
                         take = partial(self._take, letter)
                         if item is not None:
                             yield item, take
-                        elif letter.kind:
-                            take()
                         else:
-                            log.warning("an answer that cannot be read was removed; its question waits again")
-                            await self._mailbox.settle(self._session.id, letter, is_read=False)
+                            take()
                     problem = ""
                 except TeamError as error:
                     if str(error) != problem:

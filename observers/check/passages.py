@@ -135,9 +135,9 @@ class Passage:
     def _moment(self, figure: Figure) -> Moment:
         """What the words beside a figure, or the heading of its cell, say of its time."""
         text, words = self.text, self.style.words
-        clause, former = Context(text, words).clause(figure.start, figure.end), words.calculation["former"]
-        near = [*clause.before[:4], *clause.behind[:40].casefold().split()[:5]]
-        role: Role = "past" if any(root(word) in former for word in near) else clause.role(4)
+        context, former = Context(text, words, figure.start, figure.end), words.calculation["former"]
+        near = [*context.before[:4], *context.behind[:40].casefold().split()[:5]]
+        role: Role = "past" if any(root(word) in former for word in near) else context.role(4)
         # The year of the column, of the row, or of the clause: "(2031: 402)" is the value of 2031.
         before = text[max(0, figure.start - 60) : figure.start].rstrip(": \u00a0")
         around = CLAUSE.split(before)[-1]

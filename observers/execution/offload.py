@@ -25,8 +25,6 @@ LARGE = 256 << 10
 """The size in characters from which a result is observed in the child process."""
 
 _TASK = "ua_tui.observers.execution.offload:observe_in_child"
-# Built as the module is imported: see `ua_tui.core.events.codec`.
-msgspec.json.Decoder(Outcome)
 
 
 class ResultOffload:

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Any
 
 import msgspec
 
@@ -17,9 +16,11 @@ from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.paths import short_id
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
-from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome, Saved
+from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome
 
 _log = logging.getLogger(__name__)
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+msgspec.json.Decoder(Outcome)
 
 
 class Run(msgspec.Struct):
@@ -159,36 +160,19 @@ def _checked(outcome: object, workspace: Workspace) -> tuple[Outcome, str | None
     if not isinstance(outcome, Outcome):
         _dispose(outcome)
         return Outcome(), f"its observe returned {_kind(outcome)}: return an Outcome"
-    artifacts: object = outcome.artifacts
-    if not isinstance(artifacts, (tuple, list)) or not all(map(_is_saved, artifacts)):
-        return (
-            Outcome(),
-            "the artifacts of its outcome are not a tuple of Saved: save with keep_json or Workspace",
-        )
-    counts = (outcome.items, outcome.rejected, outcome.duplicates)
-    if any(type(count) is not int or count < 0 for count in counts):
-        plain = Outcome(tuple(artifacts))
-        return plain, "the items, rejected and duplicates of its outcome are not integers of 0 or more"
-    if not isinstance(outcome.note, str | None):
-        return replace(
-            outcome, note=None
-        ), f"the note of its outcome is {_kind(outcome.note)}: use text or None"
-    missing = [saved.path for saved in artifacts if not _is_file(workspace, saved.path)]
+    try:
+        outcome = msgspec.convert(asdict(outcome), Outcome)
+    except msgspec.ValidationError as error:
+        return Outcome(), f"its outcome is not valid: {clean_line(str(error), 200)}"
+    missing = [saved.path for saved in outcome.artifacts if not _is_file(workspace, saved.path)]
     if not missing:
-        return replace(outcome, artifacts=tuple(artifacts)), None
-    there = tuple(saved for saved in artifacts if saved.path not in missing)
+        return outcome, None
+    there = tuple(saved for saved in outcome.artifacts if saved.path not in missing)
     return (
         replace(outcome, artifacts=there),
         f"the outcome names '{clean_line(missing[0], 200)}', which is not in the workspace: "
         "write through context.workspace and give its path there",
     )
-
-
-def _is_saved(value: Any) -> bool:
-    if not isinstance(value, Saved):
-        return False
-    texts = (value.path, value.kind, value.sha256, value.copied_to or "")
-    return type(value.size) is int and all(isinstance(text, str) for text in texts)
 
 
 def _is_file(workspace: Workspace, path: str) -> bool:

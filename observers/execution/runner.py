@@ -6,11 +6,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import msgspec
 
-from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event, ToolCallStarted
@@ -66,16 +66,13 @@ class ObserverRunner:
         self._offload = offload
         self._publish = publish
         self._workers = workers
+        self._threads: list[Schedule] = []
+        self._free: list[Schedule] = []
         self._submitted = 0
         # In the order of their turns.
         self._waiting: deque[_Job] = deque()
         self._running: dict[str, _Job] = {}
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._tasks: list[object] = []
-        self._over: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] | None = None
-        self._at_work = 0
         self._closing = False
         self._observers: Sequence[Observer] = () if callable(observers) else sorted(observers, key=_is_last)
 
@@ -84,9 +81,13 @@ class ObserverRunner:
         """The number of waiting and running runs."""
         return len(self._waiting) + len(self._running)
 
-    def start(self, spawn: Spawn) -> None:
-        """Start the workers, each as a task made by `spawn`."""
-        self._tasks += [spawn(self._work, "observer", "observers") for _ in range(self._workers)]
+    def start(self) -> None:
+        """Start the threads: made while there is memory, as one for each run could fail later, or never start."""
+        self._threads = [Schedule("observer") for _ in range(self._workers)]
+        for thread in self._threads:
+            thread.plan(lambda: None)
+        self._free = [*self._threads]
+        self._begin_soon()
 
     def handle_event(self, event: Event) -> None:
         """Make the observers when a call begins, so that they are there when its result comes."""
@@ -104,7 +105,6 @@ class ObserverRunner:
             self._load_soon()
             return
         self._submitted += 1
-        queued = False
         for observer in self._observers:
             run = planned_run(observer, result)
             if run is None:
@@ -113,10 +113,7 @@ class ObserverRunner:
                 self._give_up(run, run.error or _LOST)
                 continue
             self._waiting.append(_Job(run, observer, result, (self._submitted, _is_last(observer))))
-            queued = True
-        if queued:
-            self._idle.clear()
-            self._wake.set()
+        self._begin_soon()
 
     async def _load(self, make: Callable[[], Sequence[Observer]]) -> None:
         try:
@@ -136,15 +133,17 @@ class ObserverRunner:
         await self._loaded()
         last = self._submitted
         while any(job.turn[0] <= last for job in (*self._running.values(), *self._waiting)):
-            if self._ended is None:
-                self._ended = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._ended)
+            await self._next_end()
+
+    async def _next_end(self) -> None:
+        if self._ended is None:
+            self._ended = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._ended)
 
     def _note_end(self) -> None:
         ended, self._ended = self._ended, None
         if ended is not None and not ended.done():
             ended.set_result(None)
-        self._wake.set()
 
     async def drain(self, deadline: float = 5.0) -> list[str]:
         """Wait up to `deadline` seconds for everything queued, then stop; returns the labels of lost runs.
@@ -152,25 +151,13 @@ class ObserverRunner:
         Can be cancelled, which loses what is not done yet: call `abandon` then for the names.
         """
         await self._loaded()
-        own: list[asyncio.Task[None]] = []
-        if self.backlog and self._at_work == 0:
-            # The tasks that were to do the work were cancelled: it is done here instead.
-            own = [asyncio.create_task(self._work()) for _ in range(self._workers)]
-        try:
-            if self.backlog:
-                try:
-                    async with asyncio.timeout(deadline):
-                        await self._idle.wait()
-                except TimeoutError:
-                    pass
-            return self.abandon()
-        finally:
-            if not self._closing:
-                for task in own:
-                    task.cancel()
-            for outcome in await asyncio.gather(*own, return_exceptions=True):
-                if isinstance(outcome, Exception):
-                    _log.error("the work of an observer ended early", exc_info=outcome)
+        if not self._threads:
+            self.start()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(deadline):
+                while self.backlog:
+                    await self._next_end()
+        return self.abandon()
 
     def abandon(self) -> list[str]:
         """Stop immediately; unfinished runs are reported as failed, and their labels are returned."""
@@ -185,33 +172,21 @@ class ObserverRunner:
             announced = job.run.run_id in started and not job.run.curious
             self._give_up(job.run, _LOST, announced=announced)
         self._note_end()
-        if self._over is not None and not self._over.done():
-            self._over.set_result(None)
+        for thread in self._threads:
+            thread.finish(0.0)
         return [job.run.label for job in jobs]
 
-    async def _work(self) -> None:
-        # It is made while there is memory: to start one for each job could fail later, or never return.
-        thread = Schedule("observer")
-        thread.plan(lambda: None)
-        if self._over is None:
-            self._over = asyncio.get_running_loop().create_future()
-        self._at_work += 1
-        try:
-            while not self._closing:
-                job = self._pop_ready()
-                if job is None:
-                    self._wake.clear()
-                    await self._wake.wait()
-                    continue
-                self._running[job.run.run_id] = job
-                if not job.run.curious:
-                    self._publish(job.run.started())
-                doing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                thread.plan(partial(self._perform, job, in_loop(partial(self._done, job, doing))))
-                await asyncio.wait((doing, self._over), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._at_work -= 1
-            thread.finish(0.0)
+    def _begin_soon(self) -> None:
+        """Begin what can begin, behind what is being done now."""
+        asyncio.get_running_loop().call_soon(self._begin_ready)
+
+    def _begin_ready(self) -> None:
+        while self._free and (job := self._pop_ready()) is not None:
+            thread = self._free.pop()
+            self._running[job.run.run_id] = job
+            if not job.run.curious:
+                self._publish(job.run.started())
+            thread.plan(partial(self._perform, job, in_loop(partial(self._done, job, thread))))
 
     def _pop_ready(self) -> _Job | None:
         """Take the first waiting job that can start now."""
@@ -242,17 +217,15 @@ class ObserverRunner:
                 return
         perform(job.run, job.observer, job.result, self._context)
 
-    def _done(self, job: _Job, doing: asyncio.Future[None]) -> None:
-        """Publish the outcome of a job; runs on the event loop, even if the worker's task is gone."""
-        if not doing.done():
-            doing.set_result(None)
+    def _done(self, job: _Job, thread: Schedule) -> None:
+        """Publish the outcome of a job; runs on the event loop."""
+        self._free.append(thread)
         if self._running.pop(job.run.run_id, None) is None:
             return
         for event in job.run.finished(announced=not job.run.curious):
             self._publish(event)
         self._note_end()
-        if not self._running and not self._waiting:
-            self._idle.set()
+        self._begin_ready()
 
     def _give_up(self, run: Run, reason: str, *, announced: bool = False) -> None:
         # The thread may still be at work on `run`, so that the report is made from a copy.

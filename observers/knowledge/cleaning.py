@@ -88,14 +88,6 @@ def title_in(text: str) -> str:
     return short_title(line) if is_title else ""
 
 
-def address_title(url: str) -> str:
-    """Return an address as the title of a page that has none: without what all addresses have, and without a query."""
-    _, _, rest = url.partition("://")
-    return short_title(
-        unquote(re.split(r"[?#]", rest.removeprefix("www."))[0]).rstrip("/"), _LONGEST_FIRST_LINE
-    )
-
-
 def address_words(url: str) -> str:
     """Return the words of an address or of a path, without those that most addresses have."""
     _, _, rest = url.rpartition("://")

@@ -25,11 +25,9 @@ from ua_tui.core.storage.large_results import FOLDER as TOOL_RESULTS
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, decode_article
 from ua_tui.observers.decoding.readable_json import readable
-from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
-    address_title,
     address_words,
     clean_text,
     clean_title,
@@ -45,7 +43,7 @@ from ua_tui.observers.knowledge.contents import Content, opened, read_content, r
 QueryEvent = QueryReceived | QuerySteered | QueryFinished
 
 _LONGEST_HTML = 2 * LONGEST_TEXT
-NAMES_CALL = frozenset({"search_results", "workbench_activity", "upload", "article", "corpus"})
+NAMES_CALL = frozenset({"search_results", "workbench_activity", "article", "corpus"})
 """The kinds of artifacts that name the call which made them."""
 _NAMED_ONLY = frozenset({"download", "media", "attachment"})
 # The pages in a corpus are those of the articles, and checks and exports say again what reports and pages say.
@@ -60,14 +58,13 @@ ANSWER_PART, PANEL_PART = 0, -1
 """The parts of a file of search results that are no rows; the rows are numbered from 1."""
 
 _ROW_FIELDS = ("url", "title", "source", "date", "snippet", "extra")
-_PAGE_FIELDS = ("url", "title", "author", "source", "date", "timestamp", "tool_use_id", "content")
+_PAGE_FIELDS = ("url", "title", "author", "source", "date", "timestamp", "tool_use_id", "content", "partial")
 ANSWER = "Answer to a search"
 _RUN = "Run in the workbench"
 _DAY = 86_400.0
 _LONGEST_ROW = 20_000
 _LONGEST_DATE = 40
 _ROWS = 50
-_MOST_UPLOADS = 1_000
 _JSON_MARKS = re.compile(r'[{}\[\]"]+|\\[nt]')
 _NOTHING: Mapping[str, Any] = {}
 
@@ -172,7 +169,7 @@ def page_documents(
         url=url,
         author=clean_title(page.get("author")),
         date=clean_title(page.get("date"), _LONGEST_DATE),
-        partial=len(str(page.get("content"))) > LONGEST_TEXT,
+        partial=bool(page.get("partial")) or len(str(page.get("content"))) > LONGEST_TEXT,
     )
 
 
@@ -203,35 +200,13 @@ def workbench_documents(
 
 
 def _unparsed(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
-    """Give the document of the answer of a search in which no rows were recognised, below the reason for that."""
-    from ua_tui.observers.decoding.decode import decode_text
-
+    """Give the document of the answer of a search in which no rows were recognised, without the reason for that."""
     masked = redactor.redact(source)
-    heading, _, answer = masked.partition("\n\n") if masked.find("\ntool: ") >= 0 else ("", "", masked)
-    decoded = decode_text(answer[:LONGEST_TEXT])
-    text = "\n\n".join([*map(readable, map(to_json, decoded.values)), decoded.prose])
-    if decoded.problem or CUT_OFF in text:
-        # All that is there, without the marks of JSON.
-        text = _JSON_MARKS.sub(" ", answer)
-    text = clean_text(text)
-    if text:
-        tool = next((line[6:] for line in heading.split("\n") if line.startswith("tool: ")), "")
-        title, is_cut = title_in(text) or ANSWER, len(answer) > LONGEST_TEXT
-        yield file.document(
-            "search_row", "web", title=title, text=text, context=address_words(tool), partial=is_cut
-        )
-
-
-def _upload(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
-    """Give a document for each file that was uploaded: its name, and where it went."""
-    members, items = read_object(source, "files")
-    upload, files = redactor.redact_value([members, items[:_MOST_UPLOADS]])
-    for part, each in enumerate(files):
-        name = clean_title(each.get("name")) if isinstance(each, dict) else ""
-        if name:
-            places = (clean_title(each.get(key)) for key in ("destination", "path"))
-            context = _joined(address_words(name), *map(address_words, places))
-            yield file.document("file", "tool", upload, part=part, title=name, context=context)
+    answer = masked.partition("\n\n")[2] if "\ntool: " in masked else masked
+    # All that is there, without the marks of JSON.
+    if text := clean_text(_JSON_MARKS.sub(" ", answer)):
+        is_cut = len(answer) > LONGEST_TEXT
+        yield file.document("search_row", "web", title=title_in(text) or ANSWER, text=text, partial=is_cut)
 
 
 def _only(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -246,7 +221,6 @@ def _joined(*texts: str) -> str:
 _FORMATS = {
     "search_results": search_documents,
     "workbench_activity": workbench_documents,
-    "upload": _upload,
     "unparsed": _unparsed,
 }
 
@@ -270,19 +244,11 @@ def documents_of(root: Root, file: SavedFile, redactor: Redactor) -> Iterator[Kn
     elif file.kind == "article" or _is_page(file.path):
         # An agent could put other addresses into it.
         trust: Trust = "web" if content.sha256 == file.sha256 else "own"
-        yield from map(_titled, page_documents(file, content.text, redactor, trust=trust))
+        yield from page_documents(file, content.text, redactor, trust=trust)
     elif (read := _FORMATS.get(file.kind)) is not None:
-        yield from map(_titled, read(file, content.text, redactor))
+        yield from read(file, content.text, redactor)
     else:
         yield _text(file, content, redactor)
-
-
-def _titled(document: KnowledgeDocument) -> KnowledgeDocument:
-    """The document with a title: without one that of its address, or else the query or the site that led to it."""
-    if document.title:
-        return document
-    led = document.context.partition("\n")[0]
-    return replace(document, title=address_title(document.url) or led or short_title(document.text))
 
 
 def event_document(event: QueryEvent, redactor: Redactor, asked: str) -> KnowledgeDocument | None:

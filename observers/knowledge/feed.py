@@ -65,54 +65,66 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     retry: float = 2.0
 
 
-class _Feed:
-    """A thread that works after an event, and again when it said; it repeats what failed, and reports it once.
+class _Repeated:
+    """A thread that works after an event, and again when the work said; it repeats what failed, and reports it once.
 
-    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus. What failed is in the
-    journal and the files, so that nothing is lost.
+    Make it in the event loop in which `publish` is called. What failed is in the journal and the files, so that nothing
+    is lost.
+
+    Args:
+        name: the name of the thread.
+        work: does what there is to do; returns the seconds after which to look again.
+        later: what a person can expect after a failure.
     """
 
-    name: str
-    later: str
-    """What a person can expect after a failure."""
-
     def __init__(
-        self, database: KnowledgePlace, redactor: Redactor, publish: Callable[[Event], object], pace: Pace
+        self,
+        name: str,
+        work: Callable[[], float],
+        later: str,
+        database: KnowledgePlace,
+        redactor: Redactor,
+        publish: Callable[[Event], object],
+        pace: Pace,
     ) -> None:
+        self.is_over = False
+        self.failures = 0
+        self.schedule = Schedule(name)
+        self._work = work
+        self._later = later
         self._database = database
         self._redactor = redactor
         self._pace = pace
-        self._schedule = Schedule(self.name)
-        self._is_over = False
-        self._failures = 0
 
         def publish_unless_over(event: Event) -> None:
             # No event may follow the end of a session.
-            if not self._is_over:
+            if not self.is_over:
                 publish(event)
 
         self._publish = in_loop(publish_unless_over)
 
-    def _run(self) -> None:
-        # What failed is repeated when its time has come, whatever happens meanwhile.
-        if not self._failures:
-            self._check()
+    def wake(self) -> None:
+        """Work soon, unless something failed: that is repeated when its time has come, whatever happens meanwhile."""
+        self.schedule.plan(self._work_unless_failing, self._pace.wake)
 
-    def _check(self) -> None:
+    def _work_unless_failing(self) -> None:
+        if not self.failures:
+            self.check()
+
+    def check(self) -> None:
+        """Work now, unless the session is over; in the thread."""
+        if self.is_over:
+            return
         try:
             wait = self._work()
         except Exception as error:
-            self._failures += 1
-            wait = min(self._pace.retry * 2 ** min(self._failures - 1, 10), self._pace.check)
+            self.failures += 1
+            wait = min(self._pace.retry * 2 ** min(self.failures - 1, 10), self._pace.check)
             self._report(error)
         else:
-            self._failures = 0
-        if wait < math.inf and not self._is_over:
-            self._schedule.plan(self._check, wait, again=True)
-
-    def _work(self) -> float:
-        """Do what there is to do; returns the seconds after which to look again."""
-        raise NotImplementedError
+            self.failures = 0
+        if wait < math.inf:
+            self.schedule.plan(self.check, wait, again=True)
 
     def _report(self, error: Exception) -> None:
         if not isinstance(error, KnowledgeError):
@@ -121,19 +133,18 @@ class _Feed:
             error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
         _log.info("failed: %s", error)
         # What another program does to the file may fail once.
-        if self._failures == 2 or (self._failures == 1 and isinstance(error, KnowledgeEmptied)):
-            self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self.later}"), self._redactor))
+        if self.failures == 2 or (self.failures == 1 and isinstance(error, KnowledgeEmptied)):
+            self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self._later}"), self._redactor))
 
 
-class KnowledgeFeed(_Feed):
+class KnowledgeFeed:
     """Indexes the running session as it goes, and the other sessions below `base` in pieces between that.
+
+    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus.
 
     `origin` gives the session of a team that it is, whenever it connects: its rows stay the same where another machine
     takes it over.
     """
-
-    name = "knowledge"
-    later = "the session continues, and indexing is tried again"
 
     def __init__(
         self,
@@ -145,38 +156,38 @@ class KnowledgeFeed(_Feed):
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
         origin: Callable[[], Origin | None] = lambda: None,
     ) -> None:
-        super().__init__(database, redactor, publish, pace)
+        later = "the session continues, and indexing is tried again"
+        self._repeated = _Repeated("knowledge", self._work, later, database, redactor, publish, pace)
+        self._database = database
+        self._redactor = redactor
+        self._pace = pace
         self._origin = origin
         self._folder = folder
         self._base = base
         self._store: KnowledgeStore | None = None
-        self._file: tuple[int, int] | None = None
         self._others: Iterator[None] | None = None
         self._has_news = False
         self._check_at = math.inf
-        self._until: float | None = None
 
     def handle_event(self, event: Event) -> None:
         """Wake the thread if there may be something to index."""
         if isinstance(event, SessionFinished):
-            self._is_over = True
+            self._repeated.is_over = True
         elif isinstance(event, SessionStarted):
             self._check_at = time.monotonic() + self._pace.start
-            self._schedule.plan(self._check, self._pace.start)
+            self._repeated.schedule.plan(self._repeated.check, self._pace.start)
         elif isinstance(event, _WAKING):
             self._has_news = True
-            self._schedule.plan(self._run, self._pace.wake)
+            self._repeated.wake()
 
     async def close(self, seconds: float = 3.0) -> None:
         """Index the rest of the session and close the file, if that takes no longer; the next start does the rest."""
-        self._is_over = True
-        self._until = time.monotonic() + seconds
-        for task in (self._run, self._check):
-            self._schedule.cancel(task)
+        self._repeated.is_over = True
+        schedule = self._repeated.schedule
         if self._has_news or self._check_at < math.inf:
-            self._schedule.plan(self._finish)
-            await apart(partial(self._schedule.finish, seconds))
-        self._schedule.stop(0.0)
+            schedule.plan(self._finish)
+            await apart(partial(schedule.finish, seconds))
+        schedule.stop(0.0)
 
     # -- in the thread ------------------------------------------------------------------------------
 
@@ -196,7 +207,7 @@ class KnowledgeFeed(_Feed):
 
     def _finish(self) -> None:
         try:
-            if self._has_news and not self._failures:
+            if self._has_news and not self._repeated.failures:
                 self._index()
         except Exception as error:
             _log.info("the rest of the session is indexed at the next start: %s", error)
@@ -206,14 +217,14 @@ class KnowledgeFeed(_Feed):
         from ua_tui.observers.knowledge.catch_up import index_piece
 
         more: bool | None = True
-        while more is not False and (self._until is None or time.monotonic() < self._until):
+        while more is not False and not self._repeated.schedule.is_stopped:
             try:
                 more = index_piece(self._open_store(), self._folder, self._redactor)
             except JournalError as error:
                 # Its writer reports what is wrong with it.
                 _log.info("failed: %s", error)
                 return
-            if more is None or (more and self._until is None):
+            if more is None or (more and not self._repeated.is_over):
                 time.sleep(self._pace.pause)
 
     def _index_others(self) -> float:
@@ -234,14 +245,11 @@ class KnowledgeFeed(_Feed):
         return wait
 
     def _open_store(self) -> KnowledgeStore:
-        """The open store; a file that was removed or replaced meanwhile is opened again."""
-        if self._store is not None and self._file != version_of(self._database):
-            self._close_store()
+        """The open store; where a file was removed or replaced meanwhile, it is opened again after a failure."""
         if self._store is None:
             origin = self._origin()
             key = folder_key(self._database, self._folder)
             self._store = access.open_store(self._database, None if origin is None else {key: origin})
-            self._file = version_of(self._database)
         return self._store
 
     def _close_store(self) -> None:
@@ -250,11 +258,8 @@ class KnowledgeFeed(_Feed):
             store.close()
 
 
-class VectorFeed(_Feed):
-    """Fills in the missing vectors, those of the newest passages first."""
-
-    name = "knowledge-vectors"
-    later = "until then only words are searched, and it is tried again later"
+class VectorFeed:
+    """Fills in the missing vectors, those of the newest passages first; used as `KnowledgeFeed` is."""
 
     def __init__(
         self,
@@ -264,7 +269,10 @@ class VectorFeed(_Feed):
         publish: Callable[[Event], object],
         pace: Pace = Pace(wake=2.0, check=120.0, pause=0.2, retry=10.0),  # noqa: B008 - it is frozen
     ) -> None:
-        super().__init__(database, redactor, publish, pace)
+        later = "until then only words are searched, and it is tried again later"
+        self._repeated = _Repeated("knowledge-vectors", self._work, later, database, redactor, publish, pace)
+        self._database = database
+        self._pace = pace
         self._embedder = embedder
 
     def handle_event(self, event: Event) -> None:
@@ -272,12 +280,12 @@ class VectorFeed(_Feed):
         if isinstance(event, SessionFinished):
             self.stop()
         elif isinstance(event, ArtifactChanged | ArtifactSaved | QueryFinished | SessionStarted):
-            self._schedule.plan(self._run, self._pace.wake)
+            self._repeated.wake()
 
     def stop(self) -> None:
         """Ask for nothing more, without waiting for an answer."""
-        self._is_over = True
-        self._schedule.stop(0.0)
+        self._repeated.is_over = True
+        self._repeated.schedule.stop(0.0)
 
     # -- in the thread ------------------------------------------------------------------------------
 
@@ -288,7 +296,7 @@ class VectorFeed(_Feed):
         with access.open_store(self._database) as store:
             while missing := store.rows("passages_without", model=model, limit=_MOST):
                 for at in range(0, len(missing), _BATCH):
-                    if self._schedule.is_stopped:
+                    if self._repeated.schedule.is_stopped:
                         return 0.0
                     begun = time.monotonic()
                     passages = missing[at : at + _BATCH]

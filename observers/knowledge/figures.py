@@ -18,8 +18,6 @@ from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.observers.check.figures.find import find_figures, style_of
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
-_LONGEST = 400
-"""Characters of a sentence on each side of its figure."""
 _DAY = re.compile(r"[12]\d{3}-\d\d(?:-\d\d)?")
 
 
@@ -78,16 +76,16 @@ def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int
         known = {number for number, _ in inside}
         spans = [span for _, span in inside]
         looked_for = [(a, b) for a, b in spans if any(map(str.isdigit, text[a:b]))]
+        start = last - len(text[first:last].lstrip())
         for each in find_figures(text[first:last], style):
             at, until = first + each.start, first + each.end
             # A figure that was looked for is none that is near.
             if each.kind != "amount" or each.is_word or any(a < until and at < b for a, b in looked_for):
                 continue
-            start, end = max(first, at - _LONGEST), min(last, until + _LONGEST)
-            start += len(text[start:end]) - len(text[start:end].lstrip())
-            places = [(at, until), *((a, b) for a, b in spans if start <= a and b <= end)]
+            # A phrase may go on in the next sentence.
+            places = [(at, until), *(span for span in spans if span[1] <= last)]
             passage, (place, *marks) = on_one_line(
-                text[start:end].rstrip(), [(a - start, b - start) for a, b in places]
+                text[start:last].rstrip(), [(a - start, b - start) for a, b in places]
             )
             yield len(known | named), msgspec.structs.replace(
                 found, figure=passage[slice(*place)], passage=passage, place=place,

@@ -7,6 +7,7 @@ brought in a later one.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -187,20 +188,20 @@ def with_searches(
 
     They are often not in its text. `found_before` gives address, title and words of what earlier batches have.
     """
-    words: dict[str, dict[str, None]] | None = None
+    words: defaultdict[str, dict[str, None]] = defaultdict(dict)
+
+    def add(url: str, title: str, context: str) -> None:
+        words[normal_form(url)].update(dict.fromkeys((context.partition("\n")[0], title)))
+
+    for row in found_before():
+        add(*row)
     for document in documents:
-        if document.url and document.kind in ("search_row", "article"):
-            key = normal_form(document.url)
-            rows = [*found_before()] if words is None else []
-            words = {} if words is None else words
-            if document.kind == "search_row":
-                rows.append((document.url, document.title, document.context))
-            for url, title, context in rows:
-                query = context.partition("\n")[0]
-                words.setdefault(normal_form(url), {}).update(dict.fromkeys((query, title)))
-            led = [text for text in words.get(key, ()) if text not in ("", document.title)]
-            if document.kind == "article":
-                document = replace(document, context="\n".join([*led[:_MOST_LED], document.context]))  # noqa: PLW2901
+        if document.url and document.kind == "search_row":
+            add(document.url, document.title, document.context)
+        elif document.url and document.kind == "article":
+            found = words.get(normal_form(document.url), ())
+            led = [text for text in found if text not in ("", document.title)]
+            document = replace(document, context="\n".join([*led[:_MOST_LED], document.context]))  # noqa: PLW2901
         yield document
 
 

@@ -22,7 +22,6 @@ from tests.bench.table import Row, Section
 from tests.waiting import until
 from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
-from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.events.types import ArtifactSaved, Event
 from ua_tui.core.observation import ToolResult
@@ -92,7 +91,7 @@ class Bench:
         offload = ResultOffload(self.worker)
         context = ObserverContext(self.workspace)
         self.runner = ObserverRunner(observers, context, self._publish, offload=offload)
-        self.runner.start(spawn_task)
+        self.runner.start()
 
     async def stored(self, block: str) -> ToolResult:
         """A result as the loop hands it over: read and stored in a thread."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.bench.table import Row, Section, median, quantile
 from ua_tui.core.bus import Bus
-from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.observation import (
     AnyObservation,
     CrawlObservation,
@@ -55,7 +54,7 @@ async def _submit(base: Path, batch: int) -> list[float]:
     """Microseconds of each hand-over; after every batch the observers get the time to work it off."""
     workspace = Workspace.create(base, datetime.now(UTC))
     runner = ObserverRunner(default_observers(), ObserverContext(workspace), Bus().publish)
-    runner.start(spawn_task)
+    runner.start()
     results = [_result(number) for number in range(RESULTS)]
     for result in results:
         if isinstance(result.observation, FileWriteObservation):

@@ -11,7 +11,6 @@ import pytest
 
 from tests.observers.plugin_package import example, install, install_example
 from tests.waiting import PATIENCE
-from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.plugins import PluginProblem
@@ -156,10 +155,10 @@ def test_a_plug_in_that_never_finishes_loading_is_left_behind(
         ("return True", "return {}", "a value of the type dict"),
         ("return True", "raise ValueError('worse')", "worse"),
         ("return True", "raise SystemExit(1)", "SystemExit"),
-        ("return True", "return Outcome(('links/a.json',))", "not a tuple of Saved"),
-        ("return True", "return Outcome(items='many')", "not integers"),
-        ("return True", "return Outcome(items=-1)", "not integers"),
-        ("return True", "return Outcome(note=b'x')", "note of its outcome"),
+        ("return True", "return Outcome(('links/a.json',))", "not valid: Expected `object`, got `str`"),
+        ("return True", "return Outcome(items='many')", "got `str` - at `$.items`"),
+        ("return True", "return Outcome(items=-1)", ">= 0 - at `$.items`"),
+        ("return True", "return Outcome(note=b'x')", "at `$.note`"),
         ("return True", "return Outcome((Saved('links/a.json', 'links', 1, ''),))", "links/a.json"),
         ("return True", "return Outcome((Saved('../a.json', 'links', 1, ''),))", "not in the workspace"),
         ("return True", "return keep_json(result, context, {}, kind='../x')", "is not a valid kind"),
@@ -180,7 +179,7 @@ class It:
     assert expected in (finished.error or "")
     events: list[Event] = []
     runner = ObserverRunner([observer], context, events.append)
-    runner.start(spawn_task)
+    runner.start()
     runner.submit(result("mcp__a__b", "x"))
     assert await runner.drain() == []
     (live,) = [event for event in events if isinstance(event, ObserverFinished)]

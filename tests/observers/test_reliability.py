@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from tests.observers.conftest import NOON, make_result
 from tests.waiting import PATIENCE
 from ua_tui.core.agent.definitions.rules import SubagentRule
-from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.events.types import Event, ObserverFinished
 from ua_tui.core.observation import NativeObservation, TextContent, ToolCall, ToolResult
@@ -100,7 +99,7 @@ def running(
     events: list[Event] = []
     offload = ResultOffload(aside, rules) if aside else None
     runner = ObserverRunner(observers, context, events.append, offload=offload)
-    runner.start(spawn_task)
+    runner.start()
     return runner, events
 
 

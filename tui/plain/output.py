@@ -19,13 +19,12 @@ class PlainOutput(msgspec.Struct, eq=False, kw_only=True):
     Args:
         at_terminal: whether somebody types into a terminal, and is to be prompted.
         rings: whether the bell may be rung.
-        send: writes bytes; to standard output by default.
+        lines: standard output.
         call_later: calls a function after some seconds; the running event loop's by default.
     """
 
     at_terminal: bool
     rings: bool
-    send: Callable[[bytes], None] | None = None
     call_later: Callable[[float, Callable[[], None]], object] | None = None
     lines: OutputLines = msgspec.field(default_factory=OutputLines)
     _prompt: str = ""
@@ -73,5 +72,4 @@ class PlainOutput(msgspec.Struct, eq=False, kw_only=True):
             self._is_prompting = True
 
     def _put(self, text: str) -> None:
-        send = self.send or self.lines.send
-        send(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+        self.lines.send(text.encode(sys.stdout.encoding or "utf-8", "replace"))

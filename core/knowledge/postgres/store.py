@@ -9,8 +9,7 @@ and dictionaries are never used, so that both find the same.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -39,8 +38,6 @@ from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 Connection = psycopg.Connection[TupleRow]
 _readers: WeakKeyDictionary[Connection, str] = WeakKeyDictionary()
 """For whom the shared connections read."""
-_LONG_SECONDS = 0.1
-"""A search that may take longer is cancelled when nobody waits for it."""
 _GRACE_SECONDS = 0.02
 """The time for passages with the rarest word, if the best were not found before the deadline."""
 _MOST_MATCHES = 8_000
@@ -217,13 +214,8 @@ class PostgresStore(KnowledgeStore):
         milliseconds = str(max(round(deadline.seconds * 1_000), 1))
 
         with self.using() as db:
-            is_long = deadline.seconds > _LONG_SECONDS
             try:
-                with (
-                    _cancelled_when(deadline.is_over, db) if is_long else nullcontext(),
-                    db.transaction(),
-                    db.pipeline(),
-                ):
+                with db.transaction(), db.pipeline():
                     db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
                     cursor = _run(db, passages, values)
                 columns = [column.name for column in cursor.description or ()]
@@ -356,24 +348,3 @@ def _run(db: Connection, statement: str, values: Mapping[str, object]) -> psycop
         for name, value in values.items()
     }
     return db.execute(statement.encode(), given)
-
-
-@contextmanager
-def _cancelled_when(stopped: Callable[[], bool], db: Connection, every: float = 0.02) -> Iterator[None]:
-    """Cancel the statement that runs in the block once `stopped` returns True."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(every):
-            if stopped():
-                with suppress(psycopg.Error):
-                    db.cancel_safe(timeout=1.0)
-                return
-
-    watcher = threading.Thread(target=watch, name="knowledge-cancel", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -26,30 +27,17 @@ def parse_date(text: str, now: datetime, *, end: bool = False) -> float | None:
         The first moment of it, or with `end` the last one, in seconds since the epoch; None if it is not a date.
     """
     text = text.strip().lower()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    try:
+    with suppress(ValueError, OverflowError, OSError):
         if ago := AGO.fullmatch(text):
-            return _before(now, int(ago[1]), ago[2]).timestamp()
-        if named := _range(text, now):
-            first, after = named
+            return _later(now, -int(ago[1]), ago[2]).timestamp()
+        found = _range(text, now)
+        if day := _DAY.fullmatch(text):
+            first = _midnight(now).replace(year=int(day[1]), month=int(day[2] or 1), day=int(day[3] or 1))
+            found = first, _later(first, 1, "d" if day[3] else "mo" if day[2] else "y")
+        if found is not None:
+            first, after = found
             return (after or now).timestamp() - 1 if end else first.timestamp()
-        if found := _DAY.fullmatch(text):
-            month, day = (int(part) if part else None for part in found.groups()[1:])
-            first = midnight.replace(year=int(found[1]), month=month or 1, day=day or 1)
-            if not end:
-                return first.timestamp()
-            last = first.replace(month=month or 12)
-            last = last.replace(day=day or monthrange(last.year, last.month)[1])
-            return (last + timedelta(days=1)).timestamp() - 1
-    except (ValueError, OverflowError, OSError):
-        pass
     return None
-
-
-def _before(now: datetime, count: int, unit: str) -> datetime:
-    if unit in _HOURS:
-        return now - timedelta(hours=count * _HOURS[unit])
-    return _months_on(now, -count * (12 if unit == "y" else 1))
 
 
 def time_words(words: Sequence[str], now: datetime) -> tuple[slice, float, float | None] | None:
@@ -72,17 +60,14 @@ def time_words(words: Sequence[str], now: datetime) -> tuple[slice, float, float
 
 def _range(text: str, now: datetime) -> tuple[datetime, datetime | None] | None:
     """The beginning of a time, and that of what follows it unless it lasts until now."""
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    unit, back = _units().get(text, ("", 0))
-    if length := {"day": 1, "week": 7}.get(unit):
-        first = today - timedelta(days=(today.weekday() if unit == "week" else 0) + length * back)
-        return first, first + timedelta(days=length)
-    if unit:
-        first = today.replace(day=1) if unit == "month" else today.replace(month=1, day=1)
-        length = 1 if unit == "month" else 12
-        return _months_on(first, -back * length), _months_on(first, (1 - back) * length)
+    today = _midnight(now)
+    if text in _units():
+        unit, back = _units()[text]
+        days = {"d": 0, "w": today.weekday(), "mo": today.day - 1, "y": today.timetuple().tm_yday - 1}
+        first = _later(today - timedelta(days[unit]), -back, unit)
+        return first, _later(first, 1, unit)
     if ago := _LAST.fullmatch(text):
-        return _before(now, int(ago[1] or 1), "mo" if ago[2] == "month" else ago[2][0]), None
+        return _later(now, -int(ago[1] or 1), "mo" if ago[2] == "month" else ago[2][0]), None
     data = _data()
     leading, *rest = text.split(" ")
     if leading not in (*data["in"], *data["since"]):
@@ -94,14 +79,20 @@ def _range(text: str, now: datetime) -> tuple[datetime, datetime | None] | None:
         return None
     year = int(years[0]) if years else today.year - (number > today.month)
     first = today.replace(day=1, month=number, year=year)
-    return first, _months_on(first, 1) if leading in data["in"] else None
+    return first, _later(first, 1, "mo") if leading in data["in"] else None
 
 
-def _months_on(day: datetime, count: int) -> datetime:
-    """The same day of another month, or the last one of a shorter month."""
-    months = day.year * 12 + day.month - 1 + count
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _later(moment: datetime, count: int, unit: str) -> datetime:
+    """The moment so many units later; in a month that is too short for it on the last day."""
+    if unit in _HOURS:
+        return moment + timedelta(hours=count * _HOURS[unit])
+    months = moment.year * 12 + moment.month - 1 + count * (12 if unit == "y" else 1)
     year, month = months // 12, months % 12 + 1
-    return day.replace(year=year, month=month, day=min(day.day, monthrange(year, month)[1]))
+    return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
 
 
 @cache
@@ -115,7 +106,7 @@ def _units() -> dict[str, tuple[str, int]]:
     data = _data()
     return {
         words: (unit, int(back))
-        for unit in ("day", "week", "month", "year")
+        for unit in ("d", "w", "mo", "y")
         for back, every in data[unit].items()
         for words in every
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
@@ -45,21 +44,14 @@ def cut_passage(text: str, places: Places) -> tuple[int, str, tuple[tuple[int, i
 
 def _best_window(starts: list[int], text: str, places: Places) -> int:
     """The number of the word at which the passage begins."""
-    latest = max(len(starts) - WORDS, 0)
-    numbers = [max(bisect_right(starts, place) - 1, 0) for place, _ in places]
-    names = [text[a:b].casefold() for a, b in places]
-    inside: Counter[str] = Counter()
-    best, chosen, last = (0, 0), 0, 0
-    for number, (at, name) in enumerate(zip(numbers, names, strict=True)):
-        while last < len(numbers) and numbers[last] < at + WORDS - _BEFORE:
-            inside[names[last]] += 1
-            last += 1
-        found = (len(inside), inside.total())
-        if found > best:
-            best, chosen = found, max(numbers[number] - _BEFORE, 0)
-        inside[name] -= 1
-        inside += Counter()
-    return min(chosen, latest)
+    found = [(max(bisect_right(starts, a) - 1, 0), text[a:b].casefold()) for a, b in places]
+
+    def matches(first: int) -> tuple[int, int]:
+        inside = [name for number, name in found if first <= number < first + WORDS - _BEFORE]
+        return len({*inside}), len(inside)
+
+    chosen = max((number for number, _ in found), key=matches, default=0)
+    return min(max(chosen - _BEFORE, 0), max(len(starts) - WORDS, 0))
 
 
 def on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], ...]]:

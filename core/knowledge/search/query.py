@@ -152,9 +152,6 @@ class _Reading:
         if not dots and not AGO.fullmatch(first):
             last = first
         moments = [parse_date(first, self.now), parse_date(last, self.now, end=True)]
-        if moments[0] is not None and moments[1] is not None and moments[0] > moments[1]:
-            # The later day was written first.
-            moments = [parse_date(last, self.now), parse_date(first, self.now, end=True)]
         if [moment is not None for moment in moments] == [bool(first), bool(last)] != [False, False]:
             days = [moment and _day(moment, self.now) for moment in moments]
             return [("published_since", [days[0] or ""]), ("published_until", [days[1] or "9"])]

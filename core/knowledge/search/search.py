@@ -58,7 +58,6 @@ class Passages(NamedTuple):
     matches: Matches
     notices: tuple[str, ...]
     partial: bool = False
-    is_short: bool = False
 
 
 class KnowledgeSearch:
@@ -119,11 +118,10 @@ class KnowledgeSearch:
         """
         began = time.perf_counter()
         within = [*self._scope, *conditions(**scope)]
-        begin = self._deadlines(self._budget if budget is None else budget)
         with self._reading() as notices:
             if notices is None:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
-            answer = self._answer(text, within, begin, typing=typing)
+            answer = self._answer(text, within, budget, typing=typing)
             pages = pages_of(answer.ranked)
             hits = self._hits(pages[: max(limit, 0)], answer.matches, within)
         if stop_flag().is_set():
@@ -132,8 +130,7 @@ class KnowledgeSearch:
         return Results(
             hits=hits,
             partial=answer.partial,
-            relaxed=bool(hits) and not answer.is_short and not has_all,
-            unfinished=answer.is_short and not pages,
+            relaxed=bool(hits) and not has_all,
             notices=(*answer.notices, *notices),
             ms=(time.perf_counter() - began) * 1_000,
         )
@@ -144,7 +141,7 @@ class KnowledgeSearch:
         with self._reading() as notices:
             if notices is None:
                 return Passages([], Matches((), self._tokenizer), (_MISSING,))
-            answer = self._answer(text, within, self._deadlines(self._budget), typing=False)
+            answer = self._answer(text, within)
         return answer._replace(notices=(*answer.notices, *notices))
 
     def document(self, number: int) -> FoundDocument | None:
@@ -180,24 +177,24 @@ class KnowledgeSearch:
             self._database.close()
             self._tokenizer.close()
 
-    def _answer(self, text: str, within: Filters, begin: Callable[[], Deadline], *, typing: bool) -> Passages:
+    def _answer(
+        self, text: str, within: Filters, budget: float | None = None, *, typing: bool = False
+    ) -> Passages:
         """Find passages for a text: of the time that its words mean, or of all times if there are none."""
         now = _now()
         query = parse_query(text, now)
         only = timed(query, now)
-        answer = self._ranked(only or query, within, begin, typing=typing)
+        answer = self._ranked(only or query, within, budget, typing=typing)
         if only is None or answer.ranked or answer.partial:
             return answer
-        answer = self._ranked(query, within, begin, typing=typing)
+        answer = self._ranked(query, within, budget, typing=typing)
         return answer._replace(notices=(*answer.notices, _NONE_THEN))
 
-    def _ranked(
-        self, query: SearchQuery, within: Filters, begin: Callable[[], Deadline], *, typing: bool
-    ) -> Passages:
-        terms, without, is_short = make_terms(query, self._tokenizer, typing=typing)
+    def _ranked(self, query: SearchQuery, within: Filters, budget: float | None, *, typing: bool) -> Passages:
+        terms, without = make_terms(query, self._tokenizer, typing=typing)
         if query.terms and not terms:
-            return Passages([], Matches((), self._tokenizer), (*query.notices, _NO_WORDS), is_short=is_short)
-        deadline = begin()
+            return Passages([], Matches((), self._tokenizer), (*query.notices, _NO_WORDS))
+        deadline = self._deadline(budget)
         total, counted = self._database.counted(terms)
         words, corrections = self._corrected(counted)
         ask = Ask(
@@ -219,13 +216,13 @@ class KnowledgeSearch:
             except KnowledgeError as error:
                 corrections.append(f"only the words were searched, not the meaning: {error}.")
             else:
-                near, is_late = self._near(self._embedder.model, vector, ask, begin())
+                near, is_late = self._near(self._embedder.model, vector, ask, self._deadline(budget))
                 ranked, partial = fused(ranked, near), partial or is_late
-        return Passages(ranked, matches, (*query.notices, *corrections), partial, is_short)
+        return Passages(ranked, matches, (*query.notices, *corrections), partial)
 
-    def _deadlines(self, budget: float) -> Callable[[], Deadline]:
-        """Give what begins a time of so many seconds."""
-        return lambda: Deadline(self._clock() + budget, self._clock)
+    def _deadline(self, budget: float | None) -> Deadline:
+        """The end of a time that begins now: of so many seconds, or by default those of every search."""
+        return Deadline(self._clock() + (self._budget if budget is None else budget), self._clock)
 
     def _corrected(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], list[str]]:
         """The terms; for a word that no passage has, one that is spelt like it."""

@@ -36,25 +36,23 @@ _LONG = re.compile(r"\b[1-9]\d{3,14}\b", re.ASCII)
 
 def make_terms(
     query: SearchQuery, tokenizer: Tokenizer, *, typing: bool
-) -> tuple[list[Term], tuple[Term, ...], bool]:
+) -> tuple[list[Term], tuple[Term, ...]]:
     """Make the terms of a query; with `typing` its last word may be the beginning of one.
 
     Returns:
-        What a document should have, in the order in which it was typed, and what it must not have; and whether the last
-        word is being typed and has too few letters to be searched as the beginning of one.
+        What a document should have, in the order in which it was typed, and what it must not have.
     """
     typed = _without_stop_words(query.terms)
     if not typed and not query.is_timed:
         typed = [*query.terms]
     every = tokenizer.words([each.text for each in (*typed, *query.without)])
     words: list[Term] = []
-    is_short = False
     for each, found in zip(typed, every, strict=False):
         if not found:
             continue
+        letters = len(each.text if len(found) == 1 else found[-1])
         is_last = typing and query.unfinished and each is query.terms[-1]
-        is_short = is_last and len(each.text if len(found) == 1 else found[-1]) < _SHORTEST_BEGINNING
-        if is_last and not is_short:
+        if is_last and letters >= _SHORTEST_BEGINNING:
             words.append(_unfinished(each, found, tokenizer))
         elif each.phrase or not _is_compound(each.text, found):
             words.append(Term(tuple(_spellings(each.text, found)), phrase=each.phrase))
@@ -71,7 +69,7 @@ def make_terms(
     # Of words that are equal the last one stays, which may be unfinished.
     unique = {term.choices[0].words: term for term in words}
     counted = [msgspec.structs.replace(term, times=times[key]) for key, term in unique.items()]
-    return counted, without, is_short
+    return counted, without
 
 
 def rarest(terms: Iterable[Term], most: int, passages: int) -> list[Term]:

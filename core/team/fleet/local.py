@@ -58,12 +58,11 @@ class JournalActivity:
         """What it does, in one line."""
         return self._activity.text()
 
-    def read(self) -> bool:
-        """Read what was written since the last time; returns whether it does something else now."""
-        before = self._activity
+    def read(self) -> None:
+        """Read what was written since the last time."""
         with suppress(JournalError, OSError):
             if os.stat(self._folder / JOURNAL, follow_symlinks=False).st_size == self._place:
-                return False
+                return
             with PastJournal(self._folder) as journal:
                 if not 0 <= self._place <= journal.size:
                     self._place = journal.tail_place(_TAIL)
@@ -73,7 +72,6 @@ class JournalActivity:
                     self._place, events = journal.more(place)
                     for event in events:
                         self._activity = self._activity.after(event)
-        return self._activity is not before
 
 
 class LocalSessions:
@@ -85,18 +83,17 @@ class LocalSessions:
 
     def __init__(self, index: SessionIndex) -> None:
         self._index = index
-        self._summaries: dict[str, Summary] = {}
         self._activities: dict[str, JournalActivity] = {}
         self._batch_of: dict[str, FleetBatch] = {}
         self.fleet = Fleet()
         """The sessions and the batches; its notice says what cannot be listed."""
 
     def refresh(self, *, first: bool = False) -> bool:
-        """Read which sessions there are, each only if it has changed; returns whether anything has."""
+        """Read the sessions and what they do, each only if it has changed; returns whether anything has."""
         before = self.fleet
         try:
             read = self._index.refresh(keep=first)
-            self._summaries = {summary.name: summary for batch in read for summary in batch}
+            summaries = {summary.name: summary for batch in read for summary in batch}
         except UniversalAgentError as error:
             self.fleet = msgspec.structs.replace(before, notice=str(error))
             return self.fleet != before
@@ -104,25 +101,14 @@ class LocalSessions:
         self._batch_of = {name: batch for batch, names in reversed(found) for name in names}
         self._activities = {
             name: self._activities.get(name) or JournalActivity(self._index.folder(name))
-            for name, summary in self._summaries.items()
+            for name, summary in summaries.items()
             if summary.state == "running"
         }
-        self._read_running()
-        self.fleet = Fleet(rows=self._rows(), batches=tuple(batch for batch, _ in found))
+        for activity in self._activities.values():
+            activity.read()
+        rows = (self._row(name, summary) for name, summary in summaries.items())
+        self.fleet = Fleet(rows=tuple(rows), batches=tuple(batch for batch, _ in found))
         return self.fleet != before
-
-    def refresh_running(self) -> bool:
-        """Read what the running sessions have done since the last time; returns whether that is news."""
-        if is_news := self._read_running():
-            self.fleet = msgspec.structs.replace(self.fleet, rows=self._rows())
-        return is_news
-
-    def _read_running(self) -> bool:
-        news = [each.read() for each in self._activities.values()]
-        return any(news)
-
-    def _rows(self) -> tuple[FleetRow, ...]:
-        return tuple(self._row(name, summary) for name, summary in self._summaries.items())
 
     def _row(self, name: str, summary: Summary) -> FleetRow:
         state, activity = _STATES.get(summary.state, "crashed"), summary.why

@@ -208,14 +208,8 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
         shown = [each for each in self.batches if self.batch or each.over < each.total]
         if not shown:
             found = Counter(row.state for row in self.rows)
-            return Progress(
-                waiting=found["waiting"],
-                held=found["held"],
-                done=found["done"],
-                cancelled=found["cancelled"],
-                failed=found["failed"] + found["crashed"],
-                cost_usd=sum(row.cost_usd or 0.0 for row in self.rows),
-            )
+            cost = sum(row.cost_usd or 0.0 for row in self.rows)
+            return Progress(waiting=found["waiting"], held=found["held"], cost_usd=cost)
         ids = {each.id for each in shown}
         rows = [row for row in self.rows if row.batch in ids]
         ended = [row for row in rows if row.is_over and (row.finished or 0.0) > now - _RATE_SECONDS]

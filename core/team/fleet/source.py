@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
@@ -16,10 +15,8 @@ from ua_tui.core.team.fleet.database import DatabaseSessions
 from ua_tui.core.team.fleet.local import LocalSessions
 from ua_tui.core.team.fleet.rows import Fleet, arrange
 
-REFRESH_SECONDS = 2.0
-"""How often is looked for new sessions on this machine."""
-RUNNING_SECONDS = 0.3
-"""How often those that run are read."""
+REFRESH_SECONDS = 1.0
+"""How often the sessions of this machine are read."""
 GATHER_SECONDS = 0.1
 """Changes within this time are shown together."""
 
@@ -106,13 +103,7 @@ class FleetSource:
     async def _follow_local(self) -> None:
         await asyncio.to_thread(self.local.refresh, first=True)
         self._news.set()
-        at = time.monotonic()
         while True:
-            await asyncio.sleep(RUNNING_SECONDS)
-            if time.monotonic() - at >= REFRESH_SECONDS:
-                changed = await asyncio.to_thread(self.local.refresh)
-                at = time.monotonic()
-            else:
-                changed = await asyncio.to_thread(self.local.refresh_running)
-            if changed:
+            await asyncio.sleep(REFRESH_SECONDS)
+            if await asyncio.to_thread(self.local.refresh):
                 self._news.set()

@@ -83,8 +83,8 @@ def read_jobs(
 
     Args:
         file: the file.
-        name: its name; the ending says how to read it: .txt, .md, .json, .jsonl, .ndjson, .csv or .tsv. Otherwise its
-            first line does.
+        name: its name; the ending says how to read it: .json, .jsonl, .ndjson, .csv or .tsv. Otherwise its first line
+            does.
         defaults: settings of every job; a row's own ones win, and rules add up.
         owner: the role that alone may see the jobs; another one's are other jobs then.
         run: the name of the batch and its run; the jobs of a later run are others, so that the same queries run again.
@@ -243,7 +243,7 @@ def _text(file: BinaryIO, problems: _Problems) -> str:
 
 
 def _reader(name: str, text: str, problems: _Problems) -> Iterator[tuple[int, Any]]:
-    """Read the rows as the ending of the name says, or if it says nothing, as the first line looks."""
+    """Read the rows as the ending of the name says, and a plain text or any other file as the first line looks."""
     ending = name.lower().rpartition(".")[2]
     lines: Iterator[tuple[int, str]] = enumerate(io.StringIO(text, newline="\n"), 1)
     number, first = next((each for each in lines if each[1].strip()), (0, ""))
@@ -251,21 +251,16 @@ def _reader(name: str, text: str, problems: _Problems) -> Iterator[tuple[int, An
         return iter(())
     lines = chain([(number, first)], lines)
     is_json = first.lstrip().startswith(("{", "[{", '["')) or first.strip() == "["
-    delimiter = _delimiter(first)
-    if ending in _TABLES or (ending not in _PLAIN and ending not in _JSON and delimiter):
+    # In a plain text the word alone is a query.
+    delimiter = "" if ending in _PLAIN and first.strip().lower() == "query" else _delimiter(first)
+    if ending in _TABLES or (ending not in _JSON and delimiter):
         return _table_rows(number, (line for _, line in lines), problems, delimiter or ",")
-    if ending in _JSON or (ending not in _PLAIN and is_json):
+    if ending in _JSON or is_json:
         return _json_rows(text, problems)
-    remedy = f"Rename the file to {{}} if that is its format, or change line {number} if each line is a query"
-    if is_json:
-        raise SettingsError(f"line {number} looks like JSON. {remedy.format('.json or .jsonl')}")
-    if delimiter and first.strip().lower() != "query":
-        raise SettingsError(
-            f"line {number} looks like the header of a table. {remedy.format('.csv or .tsv')}"
-        )
     if "\t" in first.strip():
         raise SettingsError(
-            f"line {number} has tabs, like a table. {remedy.format('.tsv')}; a table needs a column query"
+            f"line {number} has tabs, like a table. Rename the file to .tsv if that is its format, or change line "
+            f"{number} if each line is a query; a table needs a column query"
         )
     stripped = ((number, line.strip()) for number, line in lines)
     return ((number, {"query": text}) for number, text in stripped if text and not text.startswith("#"))

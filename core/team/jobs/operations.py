@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 from ua_tui.core.errors import TeamError
@@ -81,11 +80,9 @@ class Operations:
                 f"{clean_line(seen[0][2], 60)}: only that user and the owner of the tables may change it"
             )
         if not rows:
-            near = get_close_matches(name, [each for (each,) in await rows_of(db, _NAMES)], n=1)
-            meant = f"did you mean {clean_line(near[0], 80)!r}? " if near else ""
             raise TeamError(
                 f"the team's database {self._address} has no job and no batch {clean_line(name, 80)!r} of this user: "
-                f"{meant}`ua-tui fleet --json` lists them"
+                "`ua-tui fleet --json` lists them"
             )
         if len({owner for *_, owner in rows}) > 1:
             found_ones = ", ".join(
@@ -176,7 +173,6 @@ UNION ALL
 SELECT 'job', id, owner::text, owner = current_user OR is_worker() FROM job
 WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
 """
-_NAMES = "SELECT DISTINCT name FROM batch WHERE name <> '' AND (owner = current_user OR is_worker())"
 _PAUSE = b"UPDATE batch SET paused = %(paused)s WHERE id = ANY(%(batch)s)"
 _WAITING = """
 SELECT coalesce(sum(jobs), 0)::int FROM batch_count WHERE batch = ANY(%(batch)s) AND state = 'waiting'

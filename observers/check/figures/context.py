@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 
 from ua_tui.observers.check.figures.figure import Bound, Role
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, form_of, root, singular, stem, units
@@ -22,76 +24,65 @@ _NO_PRICES = ("", "%", "pp")
 """Units behind which "a" and an unknown noun are no rate: "98 percent a stack keeps"."""
 
 
+@dataclass(frozen=True)
 class Context:
-    """A text in which numbers were found, in the words of its language."""
+    """The words around a number, which is `text[start:end]`, in its clause and its sentence."""
 
-    def __init__(self, text: str, words: Vocabulary) -> None:
-        self.text = text
-        self.words = words
+    text: str
+    words: Vocabulary
+    start: int
+    end: int
 
-    def bound(self, start: int) -> Bound:
-        """Whether the words before a number say that it is no exact value."""
-        match = self.words.bounds.search(self.text[max(0, start - 24) : start])
+    @cached_property
+    def before(self) -> list[str]:
+        """The words of the clause before the number, the nearest first."""
+        clause = CLAUSE.split(self.text[max(0, self.start - _BEFORE) : self.start])[-1]
+        return _WORDS.findall(clause.casefold())[::-1]
+
+    @cached_property
+    def behind(self) -> str:
+        """The clause behind it."""
+        return CLAUSE.split(self.text[self.end : self.end + _BEHIND], 1)[0]
+
+    @cached_property
+    def following(self) -> list[str]:
+        """The words of the clause behind it."""
+        return _WORDS.findall(self.behind.casefold())
+
+    @property
+    def bound(self) -> Bound:
+        """Whether the words before it say that it is no exact value."""
+        match = self.words.bounds.search(self.text[max(0, self.start - 24) : self.start])
         if match is None:
             return ""
         return "about" if match["about"] else "over" if match["over"] else "under"
 
-    def noun(self, end: int) -> str:
-        """What a number counts, in the singular; "" if no noun is behind it."""
-        tail = self.text[end : end + _BEHIND]
-        phrase: list[str] = []
-        for word in _WORDS.findall(tail)[:7] if tail[:1] in " \u00a0\u202f-" and tail else ():
+    @property
+    def noun(self) -> str:
+        """What it counts, in the singular: the first plural, in German the first word in capitals; "" without one."""
+        known, tail = self.words, self.text[self.end : self.end + _BEHIND]
+        is_begun = False
+        for word in _WORDS.findall(tail)[:7] if tail and tail[0] in " \u00a0\u202f-" else ():
             lowered = word.casefold()
-            if lowered in self.words.before_nouns and not phrase:
+            if lowered in known.before_nouns and not is_begun:
                 continue
-            if not word[0].isalpha() or lowered in self.words.common:
+            if not word[0].isalpha() or lowered in known.common:
                 break
-            phrase.append(word)
-        # A "43-country study" counts countries.
-        return singular(phrase[0] if tail[:1] == "-" and phrase else self._head(phrase))
-
-    def _head(self, phrase: list[str]) -> str:
-        """The noun of a phrase: the first plural, in German the first word in capitals; "" if there is none."""
-        known = self.words
-        for word in phrase:
-            lowered = word.casefold()
-            if stem(word) in known.adjectives or form_of(known.direction, lowered) is not None:
-                continue
-            if known.language == "de":
-                is_noun = word[0].isupper()
-            else:
-                is_noun = lowered in known.irregular or singular(word) != lowered or lowered.endswith("x")
-            if is_noun:
-                return word
+            is_begun = True
+            is_plural = lowered in known.irregular or singular(word) != lowered or lowered.endswith("x")
+            is_noun = word[0].isupper() if known.language == "de" else is_plural
+            is_noun &= stem(word) not in known.adjectives and form_of(known.direction, lowered) is None
+            # A "43-country study" counts countries.
+            if is_noun or tail[0] == "-":
+                return singular(word)
         return ""
 
-    def role(self, start: int, end: int) -> Role:
-        """Whether a number is a former or a present value: "from", "to", "(2031: 402)"."""
-        is_aside = _ASIDE.search(self.text[max(0, start - 40) : start])
-        return "past" if is_aside else self.clause(start, end).role()
-
-    def is_negated(self, start: int, end: int) -> bool:
-        """Whether the words of the sentence around a number say that something is not so."""
-        before = _SENTENCE.split(self.text[max(0, start - _BEFORE) : start])[-1]
-        behind = _SENTENCE.split(self.text[end : end + _BEHIND], 1)[0]
+    @property
+    def is_negated(self) -> bool:
+        """Whether the words of the sentence around it say that something is not so."""
+        before = _SENTENCE.split(self.text[max(0, self.start - _BEFORE) : self.start])[-1]
+        behind = _SENTENCE.split(self.text[self.end : self.end + _BEHIND], 1)[0]
         return not self.words.negations.isdisjoint(_WORDS.findall(f"{before} {behind}".casefold()))
-
-    def clause(self, start: int, end: int) -> Clause:
-        """The words of the clause around a number."""
-        before = CLAUSE.split(self.text[max(0, start - _BEFORE) : start])[-1]
-        behind = CLAUSE.split(self.text[end : end + _BEHIND], 1)[0]
-        return Clause(self.words, _WORDS.findall(before.casefold())[::-1], behind)
-
-
-class Clause:
-    """The words of the clause around a number: those before it, the nearest first, and the text behind it."""
-
-    def __init__(self, words: Vocabulary, before: list[str], behind: str) -> None:
-        self.words = words
-        self.before = before
-        self.behind = behind
-        self.following = _WORDS.findall(behind.casefold())
-        self.next = self.following[:3]
 
     def rate(self, unit: str) -> str:
         """What a number is per, "|" between several: "a week" or "/kg" behind it, or an adjective such as "annual"."""
@@ -118,10 +109,11 @@ class Clause:
         near = self.following[:_ADJECTIVE_BEHIND] + self.before[:_ADJECTIVE]
         return next(filter(None, (form_of(known.rate_words, word) for word in near)), "")
 
-    def direction(self, bound: str) -> tuple[int, bool, bool]:
+    @property
+    def direction(self) -> tuple[int, bool, bool]:
         """Whether the words around a number say more (1) or less (-1), whether a neighbour does, and of a level."""
-        known, levels = self.words.direction, self.words.levels
-        for word, following in zip(self.next, [*self.following[1:], ""], strict=False):
+        known, levels, bound = self.words.direction, self.words.levels, self.bound
+        for word, following in zip(self.following[:3], [*self.following[1:], ""], strict=False):
             is_of = root(word) in self.words.calculation["of"]
             if not word[0].isalpha() or (word in self.words.past and not is_of):
                 break
@@ -142,12 +134,14 @@ class Clause:
         return word in self.words.degrees and following.isalpha() and following not in self.words.common
 
     def role(self, reach: int = 2) -> Role:
-        """Whether the words before a number, the last ones, say that it is a former or a present value: "from", "to".
+        """Whether it is a former or a present value, by the last words before it: "from", "to", "(2031: 402)".
 
         "Sales of 12 million" are in German no former ones, but in "from 12 to 14 million" the first ones are.
         """
+        if _ASIDE.search(self.text[max(0, self.start - 40) : self.start]):
+            return "past"
         known = self.words
-        goes_on = not known.present.isdisjoint(self.next)
+        goes_on = not known.present.isdisjoint(self.following[:3])
         before = self.before[:reach]
         for word, earlier in zip(before, [*self.before[1 : reach + 1], ""], strict=False):
             if word in known.months or word.capitalize() in known.months:

@@ -83,7 +83,6 @@ class _Finder:
         self.text = text
         self.style = style
         self.words = style.words
-        self.context = Context(text, style.words)
         self.found: list[Figure] = []
         self.taken = bytearray(len(text))
         read = [read_header(each, style.words) for each in headings]
@@ -149,7 +148,7 @@ class _Finder:
     def _is_range(self, end: int) -> bool:
         """Whether two small numbers are a range with a unit or a noun, and no score."""
         suffix = self._suffix(end)
-        return suffix.unit is not None or (suffix.end == end and bool(self.context.noun(end)))
+        return suffix.unit is not None or (suffix.end == end and bool(self._around(end, end).noun))
 
     def _time(self, match: re.Match[str]) -> None:
         """Read a time of day, or how long something took: both are seconds, "38:52" may also be minutes."""
@@ -208,10 +207,11 @@ class _Finder:
         is_year = run.isdigit() and int(run) in _YEARS and match["sign"] not in ("+", "−", "±")
         if not is_year or not self.may_be_year:
             return False
-        noun = self.context.noun(end)
+        around = self._around(start, end)
+        noun = around.noun
         before = WORD.findall(self.text[max(0, start - 24) : start].casefold())
         is_counted = before and before[-1] not in self.words.common
-        if noun and (is_counted or self.context.bound(start)):
+        if noun and (is_counted or around.bound):
             # "It carries 1800 passengers" has no year, "in 2034 sales" has one.
             return False
         plain = (Reading(float(run), 1, 1),)
@@ -234,7 +234,7 @@ class _Finder:
         begins = (
             self.text[max(0, match.start() - _MOST_BEFORE) : match.start()].rstrip()[: -len(last)].rstrip()
         )
-        if not begins or begins[-1] in '.!?:;•|“"(' or self.context.noun(match.end()):
+        if not begins or begins[-1] in '.!?:;•|“"(' or self._around(match.start(), match.end()).noun:
             return False
         if "." in match["run"]:
             (start, end), run = match.span("run"), match["run"]
@@ -274,21 +274,22 @@ class _Finder:
     ) -> None:  # fmt: skip
         """Keep a number with what the words around it say."""
         self._take(start, end)
-        context = self.context
-        bound = context.bound(start)
-        noun = "" if readings[0].unit else context.noun(end)
-        clause = context.clause(start, end)
-        rate = clause.rate(readings[0].unit)
+        around = self._around(start, end)
+        noun = "" if readings[0].unit else around.noun
+        rate = around.rate(readings[0].unit)
         unit, is_rate, _ = readings[0].unit.partition("/s")
         if is_rate:
             readings, rate = [replace(each, unit=unit) for each in readings], "second"
-        direction, has_sign, is_level = (sign, True, False) if sign else clause.direction(bound)
+        direction, has_sign, is_level = (sign, True, False) if sign else around.direction
         self.found.append(Figure(
             start=start, end=end, text=self.text[start:end], readings=tuple(readings), noun=noun,
             rate=rate, sign=direction, has_sign=has_sign, is_level=is_level,
-            is_negated=bool(direction) and context.is_negated(start, end), role=context.role(start, end), bound=bound,
+            is_negated=bool(direction) and around.is_negated, role=around.role(), bound=around.bound,
             is_bare=is_bare, is_small=is_small or (is_bare and abs(readings[0].value) <= _SMALL), is_word=is_word,
         ))  # fmt: skip
+
+    def _around(self, start: int, end: int) -> Context:
+        return Context(self.text, self.words, start, end)
 
     def _is_free(self, start: int, end: int) -> bool:
         # A report may be one paragraph, so that there is no list to go through.

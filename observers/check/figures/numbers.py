@@ -10,8 +10,8 @@ from ua_tui.observers.check.figures.figure import Reading
 _RUN = re.compile(r"\d{1,3}(?:[.,]\d{3})*[.,]\d+|\d{1,3}(?:[.,]\d{3})+")
 _LONGEST = 40
 """Digits and marks of a number; what is longer is a list or an identifier."""
-_SPACES = "\u00a0\u202f\u2009 "
-_QUOTES = "'’"
+_BETWEEN = dict.fromkeys(map(ord, "\u00a0\u202f\u2009 '’"))
+"""What may stand between groups of digits, as a table for `str.translate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +41,23 @@ def marks_of(text: str, decimal: str) -> Marks:
 
 def read_digits(run: str, marks: Marks) -> list[Reading]:
     """The readings of digits with marks, the likeliest first; none if they are an identifier, such as "v10.0"."""
-    digits = run
-    for space in _SPACES + _QUOTES:
-        digits = digits.replace(space, "")
+    digits = run.translate(_BETWEEN)
     if len(digits) > _LONGEST or not digits.replace(".", "").replace(",", "").isdecimal():
         return []
-    seen = [character for character in digits if character in ".,"]
-    if not seen:
+    mark, other = sorted(".,", key=digits.rfind, reverse=True)
+    whole, found, rest = digits.rpartition(mark)
+    if not found:
         return [_number(digits, "")]
-    last = max(digits.rfind("."), digits.rfind(","))
-    whole, rest = digits[:last], digits[last + 1 :]
-    mark = digits[last]
-    if len(set(seen)) == 2:
-        groups = whole.replace(mark, "").split("," if mark == "." else ".")
-        return [_number("".join(groups), rest)] if _are_groups(groups) and mark not in whole else []
+    if other in whole:
+        is_number = mark not in whole and _are_groups(whole.split(other))
+        return [_number(whole.replace(other, ""), rest)] if is_number else []
     groups = digits.split(mark)
-    if len(seen) > 1:
-        if _are_groups(groups) or (
-            mark == "," and all(len(each) == 2 for each in groups[1:-1]) and len(rest) == 3
-        ):
-            return [_number("".join(groups), "")]
-        return []
-    if not whole:
-        return [_number("0", rest)]
-    if digits != run or not _are_groups(groups) or whole == "0":
+    if mark in whole:
+        is_indian = mark == "," and all(len(each) == 2 for each in groups[1:-1]) and len(rest) == 3
+        return [_number("".join(groups), "")] if is_indian or _are_groups(groups) else []
+    if digits != run or whole == "0" or not _are_groups(groups):
         return [_number(whole, rest)]
-    readings = [_number(whole, rest, mark), _number(whole + rest, "", "," if mark == "." else ".")]
+    readings = [_number(whole, rest, mark), _number(whole + rest, "", other)]
     if mark != marks.decimal:
         readings.reverse()
     return readings[:1] if marks.is_certain else readings

@@ -125,20 +125,12 @@ def roots(text: str, common: frozenset[str]) -> list[str]:
 def units() -> Units:
     """Load the units; the same object each time."""
     data = _read("units.toml")
-    symbols, words, before = dict[str, Unit](), dict[str, Unit](), dict[str, Unit]()
-    for entry in data["unit"]:
-        for name, word, unit in _forms(entry, data):
-            if name:
-                symbols.setdefault(name, unit)
-            if word:
-                words.setdefault(word, unit)
-    for entry in data["currency"]:
-        unit = Unit(entry["class"], entry.get("factor", 1.0))
-        for symbol in filter(None, entry.get("symbols", "").split("|")):
-            symbols[symbol] = unit
-            before[symbol] = unit
-        words |= dict.fromkeys(filter(None, entry.get("words", "").split("|")), unit)
-    return Units(symbols, words, before, _values(data["scales"]), _by_word(data["rates"]))
+    forms: dict[str, dict[str, Unit]] = {"symbols": {}, "words": {}}
+    for entry in (*data["currency"], *data["unit"]):
+        for kind, form, unit in _forms(entry, data):
+            forms[kind].setdefault(form, unit)
+    before = {symbol: unit for symbol, unit in forms["symbols"].items() if unit.name.isupper()}
+    return Units(forms["symbols"], forms["words"], before, _values(data["scales"]), _by_word(data["rates"]))
 
 
 @cache
@@ -197,19 +189,19 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _forms(entry: dict[str, Any], data: dict[str, Any]) -> Iterator[tuple[str, str, Unit]]:
-    """The ways in which a unit is written, as a symbol or as a word, with and without prefixes."""
-    factor, offset = entry.get("factor", 1.0), entry.get("offset", 0.0)
-    plain = Unit(entry["class"], factor, offset)
+    """The ways in which a unit is written, as symbols or as words, with and without prefixes."""
+    factor = entry.get("factor", 1.0)
+    plain = Unit(entry["class"], factor, entry.get("offset", 0.0))
     for word in filter(None, entry.get("words", "").split("|")):
-        yield "", word, plain
+        yield "words", word, plain
         if "prefixes" in entry and " " not in word:
             for name, value in data["prefix_words"].items():
-                yield "", name + word, Unit(plain.name, factor * value)
+                yield "words", name + word, Unit(plain.name, factor * value)
     for symbol in filter(None, entry.get("symbols", "").split("|")):
         if entry.get("bare", True):
-            yield symbol, "", plain
+            yield "symbols", symbol, plain
         for prefix in entry.get("prefixes", "").split():
-            yield prefix + symbol, "", Unit(plain.name, factor * data["prefixes"][prefix])
+            yield "symbols", prefix + symbol, Unit(plain.name, factor * data["prefixes"][prefix])
 
 
 def _by_word(table: Mapping[str, str]) -> dict[str, str]:

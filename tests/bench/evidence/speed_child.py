@@ -17,7 +17,6 @@ from typing import Any
 
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.knowledge.sessions import Page, Session, invent_sessions, write_session
-from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.events.types import Event, ReportChecked
 from ua_tui.core.observation import FileWriteObservation, TextContent, ToolCall, ToolResult
@@ -92,7 +91,7 @@ async def _on_screen() -> dict[str, Any]:
 
     offload = ResultOffload(worker)
     runner = ObserverRunner(observers, ObserverContext(workspace), follow, offload=offload)
-    runner.start(spawn_task)
+    runner.start()
     heart = Heartbeat()
     heart.start()
     await asyncio.sleep(1.0)

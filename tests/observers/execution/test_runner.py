@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.waiting import PATIENCE, run_ready, until
-from ua_tui.core.concurrency.spawn import Handle, Work, spawn_task
 from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted, ToolCallStarted
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.observers.base import Interest, ObserverContext, Outcome, Saved
@@ -47,7 +46,7 @@ def started(
         events.append(event)
 
     runner = ObserverRunner(observers, context, publish, **options)
-    runner.start(spawn_task)
+    runner.start()
     return runner, events
 
 
@@ -77,7 +76,7 @@ async def test_observers_are_made_when_a_call_begins_and_see_what_came_meanwhile
         return [probe]
 
     runner = ObserverRunner(make, context, lambda event: None, workers=1)
-    runner.start(spawn_task)
+    runner.start()
     runner.handle_event(ObserverStarted(run_id="r", observer="probe", tool_use_id="t"))
     assert made == []
     for number in range(2):
@@ -197,7 +196,7 @@ async def test_a_curious_run_that_fails_or_is_lost_is_reported(
             failed.set()
 
     runner = ObserverRunner([Nosy(work=work)], context, publish, workers=2)
-    runner.start(spawn_task)
+    runner.start()
     for number, text in enumerate(("fail", "hang", "hang", "waits")):
         runner.submit(result("mcp__a__b", text, f"t{number}"))
     await failed.wait()
@@ -248,28 +247,6 @@ async def test_what_is_lost_at_the_deadline_is_named_and_ended_once(
     assert sum(isinstance(event, ObserverStarted) for event in events) == 5
 
 
-async def test_cancelled_workers_lose_nothing(context: ObserverContext, result: Make) -> None:
-    probe, begun, gate = held()
-    events: list[Event] = []
-    runner = ObserverRunner([probe], context, events.append, workers=1)
-    tasks: list[asyncio.Task[None]] = []
-
-    def spawn(work: Work, *_names: str) -> Handle:
-        tasks.append(asyncio.create_task(work()))
-        return tasks[-1]
-
-    runner.start(spawn)
-    for number in range(3):
-        runner.submit(result("mcp__a__b", "x", f"t{number}"))
-    await asyncio.to_thread(begun.wait, PATIENCE)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    gate.set()
-    assert await runner.drain(PATIENCE) == []
-    assert sorted(event.tool_use_id for event in finished(events)) == ["t0", "t1", "t2"]
-
-
 @pytest.mark.parametrize(
     "tool", ["mcp__composio__COMPOSIO_SEARCH_NEWS", "Bash", "mcp__local_toolkit__write_local_file"]
 )
@@ -278,28 +255,23 @@ async def test_every_default_observer_judges_any_call(
 ) -> None:
     events: list[Event] = []
     runner = ObserverRunner(default_observers(), context, events.append)
-    runner.start(spawn_task)
+    runner.start()
     runner.submit(result(tool, "odd", path=7, tools={"a": None}, output_path=[]))
     assert await runner.drain() == []
     assert all(event.status != "failed" for event in finished(events))
 
 
-async def test_the_last_work_ends_with_the_runner_and_its_failure_is_reported(
-    context: ObserverContext, result: Make, caplog: pytest.LogCaptureFixture
+async def test_a_runner_that_was_never_started_works_at_its_end(
+    context: ObserverContext, result: Make
 ) -> None:
-    def publish(event: Event) -> None:
-        if isinstance(event, ObserverStarted):
-            raise RuntimeError("nobody listens")
-
-    runner = ObserverRunner([Probe()], context, publish, workers=2)
+    probe, events = Probe(), list[Event]()
+    runner = ObserverRunner([probe], context, events.append, workers=2)
     for number in range(2):
         runner.submit(result("mcp__a__b", "x", f"t{number}"))
     before = asyncio.all_tasks()
-    # No worker was ever started: the runner works by itself at its end.
-    assert await runner.drain(0) == ["probe of mcp__a__b (t0)", "probe of mcp__a__b (t1)"]
+    assert await runner.drain(PATIENCE) == []
     assert asyncio.all_tasks() == before
-    errors = [str(record.exc_info[1]) for record in caplog.records if record.exc_info]
-    assert errors == ["nobody listens"] * 2
+    assert sorted(event.tool_use_id for event in finished(events)) == ["t0", "t1"]
 
 
 async def test_a_drain_that_is_cancelled_leaves_no_work_of_its_own_behind(

@@ -170,8 +170,9 @@ def test_only_the_names_of_files_that_are_no_texts_are_found(tmp_path: Path) -> 
     ]
     given = {"tool": "UP", "timestamp": None, "tool_use_id": "t", "files": files}
     (upload,) = documents(tmp_path, "upload", given)
-    assert (upload.kind, upload.title) == ("file", "q3-sales.csv")
-    assert upload.context == "q3 sales csv\ndrive Finance\ndownloads q3 sales csv"
+    # The record of an upload is text.
+    assert (upload.kind, upload.title) == ("note", "upload.json")
+    assert {"q3-sales.csv", "drive/Finance"} <= {*upload.text.split()}
     # Of the corpus the pages are found as articles only.
     assert documents(tmp_path, "corpus", {"articles": [{"content": "Text of a page."}]}) == []
 
@@ -324,13 +325,13 @@ TITLES: dict[tuple[str, str], tuple[Any, str]] = {
     ("search_results", ""): (search(results=[{"title": "Fabs", "snippet": SENTENCE}]), "Fabs"),
     ("search_results", "1"): (
         search(results=[{"title": None, "url": "https://www.a.example/maps/fab.png?x=1", "snippet": SENTENCE}]),
-        "a.example/maps/fab.png",
+        "",
     ),
     ("search_results", "2"): (
         search(results=[{"title": "https://a.example/maps/", "url": "https://a.example/maps/", "snippet": SENTENCE}]),
-        "a.example/maps",
+        "",
     ),
-    ("search_results", "3"): (search(results=[{"title": "", "snippet": SENTENCE}]), "map of fabs"),
+    ("search_results", "3"): (search(results=[{"title": "", "snippet": SENTENCE}]), ""),
     ("search_results", "4"): (
         search(results=[{"title": POST, "snippet": ""}]),
         f"Fab news of the day. {SENTENCE} The plant in Dresden is…",
@@ -338,7 +339,7 @@ TITLES: dict[tuple[str, str], tuple[Any, str]] = {
     ("search_results", "5"): (search(query=None, answer=SENTENCE, results=[]), "Answer to a search"),
     # Pages that were read.
     ("article", ""): ({"title": "", "url": "https://a.example/x", "content": f"# X\n\n{SENTENCE}"}, "X"),
-    ("article", "1"): ({"title": None, "url": "https://a.example/x", "content": SENTENCE}, "a.example/x"),
+    ("article", "1"): ({"title": None, "url": "https://a.example/x", "content": SENTENCE}, ""),
     # Runs, and answers that could not be parsed.
     ("workbench_activity", ""): ({"input": {"code": "a = 1"}, "output": {"stdout": SENTENCE}}, "Run in the workbench"),
     ("unparsed", ""): (f'cut off\ntool: SEARCH\ntool_use_id: t\n\n{{"a": "{SENTENCE}"', "Answer to a search"),

@@ -15,6 +15,7 @@ from ua_tui.core.events.types import (
     PermissionAsked,
 )
 from ua_tui.tui.plain.input import TypedLines
+from ua_tui.tui.plain.one_query import OutputLines
 from ua_tui.tui.plain.output import PlainOutput
 from ua_tui.tui.plain.questions import Answer, question_of
 from ua_tui.tui.plain.session import interrupt_key
@@ -106,11 +107,23 @@ def test_the_terminal_sends_no_signal_for_ctrl_c_and_is_left_as_it_was() -> None
         os.close(keyboard)
 
 
+class Kept(OutputLines, kw_only=True):
+    """Keeps what is written."""
+
+    sent: list[bytes]
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+
 def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one_does_not() -> None:
     sent: list[bytes] = []
     timers: list[Callable[[], None]] = []
     output = PlainOutput(
-        at_terminal=True, rings=False, send=sent.append, call_later=lambda _, call: timers.append(call)
+        at_terminal=True,
+        rings=False,
+        call_later=lambda _, call: timers.append(call),
+        lines=Kept(sent=sent),
     )
     output.ask("You: ")
     output.write("Servers: a")

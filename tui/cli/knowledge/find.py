@@ -19,17 +19,18 @@ from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.knowledge.search.embeddings import embedder_of
 from ua_tui.core.knowledge.search.query import QUOTES, parse_query
 from ua_tui.core.knowledge.status import read_status
-from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.figures import day_of_figure, figures_near
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
-from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
+from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, table_lines, wrapped
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.knowledge.hit_text import day_of, kind_name, notes_of, pieces_of, title_of
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 _INDENT = "    "
+_BEFORE = 40
+"""Characters of a sentence up to the end of its figure that are shown in a terminal."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,8 +53,6 @@ def run(args: argparse.Namespace) -> int:
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
     notices = [*found.notices]
-    if of_team := team_advice(settings):
-        notices.append(f"only this machine's knowledge base was searched: {of_team}")
     if unread:
         notices.append(unread)
     if args.json:
@@ -126,25 +125,22 @@ def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
 
 
 def print_figures(figures: Sequence[Hit], width: int | None) -> None:
-    """Print a table of figures; for a terminal of `width` cells the sentences are cut around the figures."""
-    rows = [
-        (
-            clean_line(day_of_figure(each), 10),
-            clean_line(each.figure, 40),
-            clean_line(each.site or each.session_title or each.session, 40),
-        )
-        for each in figures
-    ]
-    used = sum(
-        max(map(len, column)) + 2 for column in zip(*(("DATE", "FIGURE", "SOURCE"), *rows), strict=True)
-    )
+    """Print a table of figures; in a terminal of `width` cells sentences begin near the figures and are cut."""
     table = [("DATE", "FIGURE", "SOURCE", "SENTENCE")]
-    for row, each in zip(rows, figures, strict=True):
-        room = len(each.passage) if width is None else max(width - used, 20)
-        first = max(0, min(each.place[1] + 10, len(each.passage)) - room)
+    for each in figures:
+        first = 0 if width is None else max(0, each.place[1] - _BEFORE)
         sentence = f"{'…' if first else ''}{each.passage[first:].lstrip()}"
-        table.append((*row, tail_cut(clean_line(sentence, 1000), room)))
-    print_table(table)
+        source = each.site or each.session_title or each.session
+        table.append(
+            (
+                clean_line(day_of_figure(each), 10),
+                clean_line(each.figure, 40),
+                clean_line(source, 40),
+                clean_line(sentence, 1000),
+            )
+        )
+    for line in table_lines(table):
+        print_line(line if width is None else tail_cut(line, width))
 
 
 def _fields(
@@ -194,22 +190,11 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
     if path is None:
         raise SettingsError("the knowledge base is off; `ua-tui config set knowledge on` turns it on")
     if must_exist and version_of(path) is None:
-        if not settings.workspace_base.is_dir():
-            raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
         raise SettingsError(
             f"there is no knowledge base {clean_line(str(path), 700)}: the next session "
             "or `ua-tui knowledge update` creates it"
-            + (f"; {of_team}" if (of_team := team_advice(settings)) else "")
         )
     return path
-
-
-def team_advice(settings: Settings) -> str:
-    """How to search what a team found; empty if there is no team, or its knowledge base is searched already."""
-    if not settings.team or isinstance(settings.knowledge, Address):
-        return ""
-    address = clean_line(settings.team, 700)
-    return f"to search the team's knowledge base, run `ua-tui config set knowledge {address}`"
 
 
 def unread_sessions(place: KnowledgePlace, base: Path) -> str:

@@ -50,6 +50,8 @@ MOST_HITS = 50
 _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
+_SHORTEST = 3
+"""Letters of a word, of which fewer are searched as a whole word."""
 _UNFINISHED = "Nothing contains the last word. Keep typing, or delete it."
 
 
@@ -171,7 +173,8 @@ class FindScreen(Modal[None]):
         await asyncio.sleep(delay)
         results = await self._reader.search(words, limit=MOST_HITS)
         self._waits = False
-        if results.unfinished and self._list.chosen is not None:
+        begun = words.rpartition(" ")[2]
+        if 0 < len(begun) < _SHORTEST and self._list.chosen and not (results.hits or results.problem):
             # The hits of the text before stay until the word is longer.
             self._show_notices([_UNFINISHED])
             return
@@ -204,8 +207,6 @@ class FindScreen(Modal[None]):
     def _messages(self, results: Results) -> list[str]:
         if results.problem:
             return [clean_line(results.problem, 1_000)]
-        if results.unfinished:
-            return [_UNFINISHED]
         if not self._asked.strip():
             return [_EMPTY]
         return [

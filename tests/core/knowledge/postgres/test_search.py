@@ -49,7 +49,9 @@ class _Late(threading.Event):
         return self.asked > 3
 
 
-def test_an_abandoned_search_is_cancelled_on_the_server(address: Address, team_database: Database) -> None:
+def test_a_search_that_is_stopped_leaves_its_connection_to_the_next(
+    address: Address, team_database: Database
+) -> None:
     with closing(open_search(address, budget=60)) as search:
         assert search.search("weather").hits
         with busy(team_database):

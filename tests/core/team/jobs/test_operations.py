@@ -62,9 +62,6 @@ async def test_a_batch_and_a_job_are_held_cancelled_and_run_again(team_database:
         assert (again.session.id, again.session.attempt) == (claim.session.id, 2)
         with pytest.raises(TeamError, match="no job and no batch 'nothing' of this user: `ua-tui fleet"):
             await operations.change("cancel", ["nothing"])
-        team_database.execute("UPDATE batch SET name = 'queries.txt'")
-        with pytest.raises(TeamError, match=r"did you mean 'queries\.txt'\?"):
-            await operations.change("cancel", ["queries"])
 
 
 async def test_holding_many_jobs_is_one_row_and_their_counts_stay_right(team_database: Database) -> None:

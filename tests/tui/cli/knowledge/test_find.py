@@ -292,4 +292,4 @@ def test_if_nothing_is_found_it_says_that_sessions_are_not_indexed(tmp_path: Pat
     assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
     assert find(tmp_path, "wombat") == 0
     assert find(tmp_path / "missing", "wombat") == 2
-    assert f"there is no folder {tmp_path / 'missing'}" in capsys.readouterr().err
+    assert f"there is no knowledge base {tmp_path / 'missing'}" in capsys.readouterr().err

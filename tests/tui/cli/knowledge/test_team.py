@@ -51,25 +51,6 @@ def test_what_this_and_other_machines_found_is_found(base: Path, capsys: Output)
     assert "numbat" in capsys.readouterr().out
 
 
-def test_a_search_on_this_machine_names_the_knowledge_base_of_the_team(
-    base: Path, team_database: Database, capsys: Output, monkeypatch: Patch
-) -> None:
-    monkeypatch.delenv("UA_KNOWLEDGE")
-    monkeypatch.setenv("UA_TEAM", team_database.url)
-    advice = f"`ua-tui config set knowledge {team_database.url}`"
-    assert run(base, "find", "numbat") == 2
-    assert advice in capsys.readouterr().err
-    assert run(base, "knowledge", "update") == 0
-    capsys.readouterr()
-    assert run(base, "find", "quokka") == 0
-    assert advice in capsys.readouterr().err
-    assert run(base, "find", "quokka", "--json") == 0
-    assert any(advice in each for each in json.loads(capsys.readouterr().out)["notices"])
-    monkeypatch.setenv("UA_KNOWLEDGE", team_database.url)
-    assert run(base, "find", "quokka") == 0
-    assert advice not in capsys.readouterr().err
-
-
 def test_the_state_names_the_database_and_no_password(
     base: Path, team_database: Database, capsys: Output, monkeypatch: Patch
 ) -> None:
