@@ -6,7 +6,7 @@ own is in the files of data beside modules, which `table_of` reads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
@@ -45,6 +45,17 @@ def text_in(value: Any, *names: str) -> str:
     """The text behind these names."""
     found = value_in(value, *names)
     return found if isinstance(found, str) else ""
+
+
+def values_within(value: Any, most: int = 200_000) -> Iterator[Any]:
+    """A value and all that is in it, at most so many values, in the order of the document."""
+    waiting = [value]
+    while waiting and most:
+        most -= 1
+        found = waiting.pop()
+        yield found
+        if isinstance(found, dict | list):
+            waiting += reversed(list(found.values()) if isinstance(found, dict) else found)
 
 
 @overload

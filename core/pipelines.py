@@ -259,16 +259,10 @@ class Pipelines:
         """Say whether running a pipeline would do anything; of a tool pipeline, for a call of `tool`."""
         return any(entry.wants(tool) for entry in self._find(name).handlers)
 
-    def copy(self) -> Pipelines:
-        """Copy these pipelines, with the handlers they have now."""
-        copied = Pipelines(self._report)
-        copied._pipelines = {name: dataclasses.replace(each) for name, each in self._pipelines.items()}
-        return copied
-
-    def bind(self, report: Callable[[PipelineFailed], object]) -> Pipelines:
+    def copy(self, report: Callable[[PipelineFailed], object] | None = None) -> Pipelines:
         """Copy these pipelines, with the handlers they have now, for a session that reports to `report`."""
-        copied = self.copy()
-        copied._report = report
+        copied = Pipelines(report)
+        copied._pipelines = {name: dataclasses.replace(each) for name, each in self._pipelines.items()}
         return copied
 
     async def run(self, name: str, payload: P) -> P:

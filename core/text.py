@@ -123,7 +123,7 @@ def without_surrogates(text: str) -> str:
 
 
 def encodable(value: Any) -> Any:
-    """Copy a JSON-like value with such texts only."""
+    """Copy a JSON-like value so that its texts encode as UTF-8, as `without_surrogates` does."""
     import json
 
     return json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))

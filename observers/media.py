@@ -10,11 +10,9 @@ from collections.abc import Iterator, Set
 from contextlib import ExitStack
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from ua_tui.core.errors import ObserverError, PathRefused, WorkspaceError
-from ua_tui.core.events.codec import from_json
-from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.json_values import JsonMapping, values_within
 from ua_tui.core.media_types import HEAD_SIZE, media_type
 from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
@@ -40,7 +38,6 @@ _OUTPUT_KEYS = frozenset(listed("output_keys"))
 _VAGUE_KEYS = frozenset(listed("vague_output_keys"))
 _RESULT_KEYS = _VAGUE_KEYS | frozenset(listed("result_keys"))
 _ONLY_READS = frozenset(listed("only_reads"))
-_DEEPEST = 6
 _MEDIA_WORDS = frozenset(listed("media_words"))
 _MAKES_MEDIA = frozenset(listed("makes_media"))
 _SUFFIX = r"mp4|m4v|mov|mkv|webm|avi|mp3|m4a|wav|flac|ogg|oga|opus|aac|gif|png|jpe?g|webp"
@@ -111,7 +108,9 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
     only_reads = _ONLY_READS.intersection(words_of(short_name(result.call.name)))
     # A result may repeat the names of the files that were read.
     read = {each for each in result.call.input.values() if isinstance(each, str)}
-    for inner in _objects_in([*decoded.values]):
+    for inner in values_within([*decoded.values]):
+        if not isinstance(inner, dict):
+            continue
         yield from (
             path for path in _paths_in(inner, _VAGUE_KEYS if only_reads else _RESULT_KEYS) if path not in read
         )
@@ -119,17 +118,6 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
             if isinstance(text, str):
                 yield from (match[1] for match in _PATH_IN_TEXT.finditer(text[:20_000]))
     yield from (match[1] for match in _PATH_IN_TEXT.finditer(decoded.prose[:20_000]))
-
-
-def _objects_in(value: Any, depth: int = 0) -> Iterator[JsonMapping]:
-    """The objects in decoded data, the outer ones first, also those in a text that is JSON itself."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        value = from_json(value)
-    if isinstance(value, dict):
-        yield value
-    if isinstance(value, dict | list) and depth < _DEEPEST:
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _objects_in(inner, depth + 1)
 
 
 def _paths_in(value: JsonMapping, vague: Set[str] = _VAGUE_KEYS) -> Iterator[str]:

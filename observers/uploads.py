@@ -6,11 +6,10 @@ import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import urlsplit
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.json_values import JsonMapping, JsonObject, values_within
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import (
@@ -189,17 +188,10 @@ def _target(arguments: JsonMapping) -> str | None:
 
 def _stored_files(arguments: JsonMapping) -> Iterator[JsonMapping]:
     """The files among the arguments that were stored for the tool before, as Composio's tools take them."""
-    waiting: list[Any] = [arguments]
-    for _ in range(_MOST_NODES):
-        if not waiting:
-            return
-        match waiting.pop(0):
-            case {"s3key": str(key)} | {"s3_key": str(key)} as found if key:
-                yield found
-            case dict() as value:
-                waiting += value.values()
-            case list() as value:
-                waiting += value
+    for each in values_within(arguments, _MOST_NODES):
+        match each:
+            case {"s3key": str(key)} | {"s3_key": str(key)} if key:
+                yield each
 
 
 def _text(value: object) -> str | None:

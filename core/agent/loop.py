@@ -384,7 +384,7 @@ class AgentLoop:
                 if turn.refusal is None and (message := refusal(event)):
                     # The agent would retry for minutes; a key that is refused once is always refused.
                     turn.refusal = message
-                    self._stopping.ask()
+                    self._stopping.ask_until(turn.done)
 
     async def _finish_call(self, raw: RawResult) -> None:
         opened = self._translator.calls.get(raw.tool_use_id)

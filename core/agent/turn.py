@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ _ASK_AGAIN = 0.4
 
 
 class Stopping(msgspec.Struct, eq=False):
-    """Stops the turns of an agent: asks it once or repeatedly, and kills it if it does not stop."""
+    """Stops the turns of an agent: asks it repeatedly, or kills it if it does not stop when a person wants that."""
 
     agent: AgentClient
     _tasks: set[asyncio.Task[None]] = set()
@@ -104,22 +104,15 @@ class Stopping(msgspec.Struct, eq=False):
         except AgentError:
             log.info("the agent ended while it was being stopped")
 
-    def ask(self) -> None:
-        """Ask once, without waiting for the answer."""
-        self._begin(self.agent.interrupt())
-
     def ask_until(self, done: asyncio.Future[Any]) -> None:
         """Ask repeatedly until `done` is done, without waiting for it; the agent may not listen yet."""
-        self._begin(self._ask_until(done))
+        task = asyncio.create_task(self._ask_until(done))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
         """Cancel the requests that are still running."""
         await end_tasks(*self._tasks)
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _ask_until(self, done: asyncio.Future[Any]) -> None:
         while not done.done():

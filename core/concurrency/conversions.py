@@ -1,4 +1,4 @@
-"""Converts untrusted content (HTML, PDF, pictures, audio) in worker processes with a time and a memory limit.
+"""Converts untrusted content (HTML, PDF, pictures) in worker processes with a time and a memory limit.
 
 A page of a few kilobytes can keep a parser busy for hours, need any amount of memory, or crash it. Here such a page
 costs one process, which is ended after its time, or as soon as nobody needs the result any more.

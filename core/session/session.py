@@ -98,7 +98,7 @@ class Session:
         self._parts = parts
         self._previous = parts.previous
         self._spawn = spawn
-        pipelines = parts.pipelines.bind(bus.publish)
+        pipelines = parts.pipelines.copy(bus.publish)
         self._budget = Budget(
             settings.max_cost_usd,
             lambda: self._view.costs,

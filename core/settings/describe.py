@@ -22,7 +22,15 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
-from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, key_choices, winner, without_secrets
+from ua_tui.core.settings.sources import (
+    SourcedValue,
+    ended,
+    hint,
+    is_empty,
+    key_choices,
+    winner,
+    without_secrets,
+)
 from ua_tui.core.trust import Answer, FolderTrust, TrustDecision, TrustStore
 
 HIDDEN = "set, not shown"
@@ -143,15 +151,8 @@ def setting_of(word: str) -> str:
     for found in (name, by_variable.get(name)):
         if found in SPECS:
             return str(found)
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, SPECS, n=1)
-    raise SettingsError(
-        ended(
-            f"there is no setting {word!r}"
-            f"{f'; did you mean {close[0]}?' if close else ': `ua-tui config` lists them'}"
-        )
-    )
+    others = hint(name, SPECS) or ": `ua-tui config` lists them"
+    raise SettingsError(ended(f"there is no setting {word!r}{others}"))
 
 
 def store_setting(name: str, text: str | None, places: Places, *, in_project: bool = False) -> StoredSetting:

@@ -5,7 +5,6 @@ A layer has the unchecked values of one place.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from ua_tui.core.settings.sources import (
     bindings,
     ended,
     flat,
+    hint,
     load_toml,
     read_text,
     read_toml_text,
@@ -41,7 +41,7 @@ def from_overrides(overrides: Mapping[str, Any], *, by_name: bool = False) -> La
     """
     for name in overrides:
         if name not in SPECS:
-            raise SettingsError(ended(f"there is no setting {name!r}{_hint(name, SPECS)}"))
+            raise SettingsError(ended(f"there is no setting {name!r}{hint(name, SPECS)}"))
     return {
         name: SourcedValue(
             value, "option", name if by_name else _OPTIONS.get(name, f"--{name.replace('_', '-')}")
@@ -105,7 +105,7 @@ def from_toml(path: Path, *, in_folder: bool) -> Layer:
         name = written.replace(".", "_")
         if name not in SPECS:
             raise SettingsError(
-                ended(f"there is no setting {written!r}, which {given.file} sets{_hint(name, SPECS)}")
+                ended(f"there is no setting {written!r}, which {given.file} sets{hint(name, SPECS)}")
             )
         if name in layer:
             raise SettingsError(
@@ -119,13 +119,8 @@ def _refuse_unknown(variables: Iterable[str], what: str, where: str) -> None:
     for variable in variables:
         if variable.startswith("UA_") and variable not in _VARIABLES:
             raise SettingsError(
-                ended(f"there is no setting for the {what} {variable}{where}{_hint(variable, _VARIABLES)}")
+                ended(f"there is no setting for the {what} {variable}{where}{hint(variable, _VARIABLES)}")
             )
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _set_by(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:

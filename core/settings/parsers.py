@@ -5,7 +5,6 @@ Each parser returns the typed value, or raises `ValueError` with what is allowed
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +17,7 @@ import msgspec
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.json_values import table_of
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.sources import hint
 from ua_tui.core.text import clean_line
 
 FORM = "prices such as my-model=0.5/1.5 (US dollars per million tokens: input/output/cache read/cache write)"
@@ -254,9 +254,8 @@ def theme(value: Any) -> str:
     wanted = value.strip().lower() if isinstance(value, str) else ""
     if wanted in OWN_THEMES or wanted in OF_TEXTUAL or wanted in OWN_THEMES.values():
         return wanted
-    close = difflib.get_close_matches(wanted, [*OWN_THEMES, *OF_TEXTUAL], n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    raise ValueError(f"{', '.join(OWN_THEMES)} or one of Textual's, such as nord{hint}")
+    others = hint(wanted, [*OWN_THEMES, *OF_TEXTUAL])
+    raise ValueError(f"{', '.join(OWN_THEMES)} or one of Textual's, such as nord{others}")
 
 
 def subset(*allowed: str) -> Parse:

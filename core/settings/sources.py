@@ -191,6 +191,14 @@ def ended(sentence: str) -> str:
     return sentence if sentence.endswith("?") else f"{sentence}."
 
 
+def hint(name: str, known: Iterable[str]) -> str:
+    """Ask whether another name was meant that is like it; empty if none is."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
 class KeyChoice(NamedTuple):
     """The keys that a file sets for an action; `in_folder` is whether it is a file of the current folder.
 

@@ -492,11 +492,9 @@ _NOTED = frozenset(
 _LINKS = frozenset({ev.AuthRequired, ev.ElicitationAsked})
 
 
-def fold(
-    events: Iterable[ev.Event], redactor: Redactor | None = None, root: Root | None = None
-) -> SessionView:
+def fold(events: Iterable[ev.Event]) -> SessionView:
     """Make the view of a session from its events."""
-    return SessionView(redactor, root).then(events)
+    return SessionView().then(events)
 
 
 def _timed(steps: tuple[Step, ...], before: tuple[Step, ...], now: float) -> tuple[Step, ...]:

@@ -264,10 +264,10 @@ async def test_own_pipelines_and_leaving(pipelines: Pipelines) -> None:
     assert not pipelines.has_handlers("report.written")
 
 
-async def test_binding_copies_handlers_and_reports_elsewhere(pipelines: Pipelines, reports: Reports) -> None:
+async def test_copying_keeps_handlers_and_reports_elsewhere(pipelines: Pipelines, reports: Reports) -> None:
     pipelines.register("tool.before_execute", fail)
     elsewhere = Reports()
-    bound = pipelines.bind(elsewhere)
+    bound = pipelines.copy(elsewhere)
     pipelines.register("tool.before_execute", fail)
     await bound.run("tool.before_execute", call())
     assert (len(reports), len(elsewhere)) == (0, 1)

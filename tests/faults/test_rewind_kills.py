@@ -139,7 +139,7 @@ def test_a_kill_while_a_session_goes_back(sessions: Sessions, report: Report, st
     with terminal(base, "resume", str(folder), env=env) as screen:
         screen.wait_for("ready")
         screen.press_until("\x1bz", lambda text: "Rewind to which" in text)
-        screen.wait_for("Undoes 1 query")
+        screen.wait_for("show what would change")
         screen.type("\r")
         screen.wait_for(f"Conversation and {3 * FILES} files")
         assert texts_of(folder) == now()

@@ -561,9 +561,4 @@ class UaTuiApp(BaseApp):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
-        # Textual takes brackets for markup. In a title that is searched it marks wrong letters after an escape.
-        plain = str.maketrans("[]\\", "()/")
-        return (
-            SystemCommand(each.title.translate(plain), each.help.replace("[", r"\["), each.run)
-            for each in self.commands()
-        )
+        return (SystemCommand(each.title, each.help, each.run) for each in self.commands())

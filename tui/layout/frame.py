@@ -499,10 +499,10 @@ class Frame(Horizontal):
 
     def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
         """Let the person choose one of the links of the preview."""
-        from ua_tui.tui.screens.files.links import LinksScreen
+        from ua_tui.tui.screens.files.link import choose_link
 
         event.stop()
-        self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
+        choose_link(self.app, event.links, event.choose)
 
     def on_workspace_pane_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""

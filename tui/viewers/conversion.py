@@ -1,4 +1,4 @@
-"""The worker processes of the viewers, and what runs in them: tags of audio, text of PDFs, pixels of pictures."""
+"""The worker processes of the viewers, and what runs in them: text of PDFs, pixels of pictures."""
 
 from __future__ import annotations
 
@@ -65,25 +65,6 @@ def extract_pages(desk: TaskContext, path: bytes) -> None:
     """
     with os.fdopen(open_regular(Path(os.fsdecode(path))), "rb") as file:
         send_pages(file, lambda part: desk.say("part", part), most=40, characters=800_000)
-
-
-_NAMES = ("duration", "title", "artist", "album", "year", "channels", "samplerate", "bitrate")
-
-
-def read_tags(_: TaskContext, path: bytes) -> dict[str, str | float]:
-    """Return the tags and properties of the audio file at `path` that it has.
-
-    Raises:
-        FileUnviewable: the path is not a regular file that can be read.
-        Exception: the tag reader fails in many ways on a damaged file.
-    """
-    from tinytag import TinyTag
-
-    where = Path(os.fsdecode(path))
-    with os.fdopen(open_regular(where), "rb") as file:
-        tag = TinyTag.get(filename=where.name, file_obj=file)
-    found = {name: getattr(tag, name) for name in _NAMES}
-    return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
 
 
 @cache

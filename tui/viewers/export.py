@@ -27,18 +27,12 @@ from ua_tui.tui.viewers.reader import (
 from ua_tui.tui.viewers.safe_html import LARGEST, write_browser_copy
 
 
-async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
-    """Open a file by the rules of `ua_tui.tui.viewers.export`, and notify the user; True if it was opened.
-
-    Args:
-        owner: the widget that notifies the user.
-        path: the file.
-        copies: the folder of sanitised copies for the browser; None for the user's cache folder.
-    """
+async def open_outside(owner: Widget, path: Path) -> bool:
+    """Open a file by the rules of `ua_tui.tui.viewers.export`, and say so on `owner`; True if it was opened."""
     from ua_tui.tui.terminal import desktop
 
     try:
-        target = await in_thread(outside_target, path, copies)
+        target = await in_thread(outside_target, path)
         if target.sanitised:
             _check_browser(target.path)
             owner.app.open_url(target.path.as_uri())

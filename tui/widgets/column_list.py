@@ -89,12 +89,23 @@ class KeyedList(VirtualList[Listed[Row]], Generic[Row]):
         """The row under the cursor."""
         return self.cursor.row if self.cursor is not None else None
 
-    def list_rows(self, rows: Sequence[Row]) -> None:
-        """Show these rows, all drawn again."""
+    def show(self, rows: Sequence[Row], at: str | None = None) -> None:
+        """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
+        before, line, top = self.cursor, max(0, self.cursor_index), self.bookmark.top[0]
         self.listed = rows
         entries = [Listed(self.name_of(row), row) for row in rows]
         self.replace_all(EntryList(entries, [self.estimate(entry, self.entry_width) for entry in entries]))
         self.touch_all()
+        place = self.index_of(at) if at is not None else None if before is None else self.index_of(before.key)
+        if place is None:
+            place = min(line, max(0, len(rows) - 1))
+        elif top and at is None:
+            # Rows that are added above do not move the cursor's row on the screen, unless it is at the top.
+            top = max(0, top + place - line)
+        self.set_cursor(self.entries[place].key if rows else None)
+        self.place_at(top, 0)
+        if rows and not any(shown.position == place for shown in self.lines):
+            self.show_entry(self.entries[place].key)
 
     def set_cursor(self, key: Hashable | None) -> None:
         """Move the cursor, and report it."""
@@ -136,21 +147,6 @@ class ColumnList(KeyedList[Row], Generic[Row], inherit_bindings=False):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._laid_out: tuple[tuple[int, int], Sequence[Column[Row]]] = ((-1, 0), ())
-
-    def show(self, rows: Sequence[Row], at: str | None = None) -> None:
-        """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
-        before, line, top = self.cursor, max(0, self.cursor_index), self.bookmark.top[0]
-        self.list_rows(rows)
-        place = self.index_of(at) if at is not None else None if before is None else self.index_of(before.key)
-        if place is None:
-            place = min(line, max(0, len(rows) - 1))
-        elif top and at is None:
-            # Rows that are added above do not move the cursor's row on the screen, unless it is at the top.
-            top = max(0, top + place - line)
-        self.set_cursor(self.entries[place].key if rows else None)
-        self.place_at(top, 0)
-        if rows and not any(shown.position == place for shown in self.lines):
-            self.show_entry(self.entries[place].key)
 
     def redraw(self) -> None:
         """Draw all rows again."""

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core.json_values import JsonMapping, list_in, table_of, text_in, value_in
+from ua_tui.core.json_values import JsonMapping, list_in, table_of, text_in, value_in, values_within
 from ua_tui.core.toolkit.articles import count_words, day_in
 from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html, to_markdown
 from ua_tui.core.toolkit.html_text import HTML, parsed
@@ -88,7 +88,7 @@ def text_of_state(tree: Any, fewest: int) -> Extracted | None:
 
 def _sentences(value: Any) -> Iterator[str]:
     """The texts in a value that have words, in their order."""
-    texts = (each for each in _walk(value) if len(text_in(each)) >= _SENTENCE)
+    texts = (each for each in values_within(value) if len(text_in(each)) >= _SENTENCE)
     return (each for each in texts if len(each.split()) * 12 > len(each))
 
 
@@ -100,7 +100,7 @@ def _about_the_page(tree: Any) -> Iterator[JsonMapping]:
     """The objects in a page's data that say what it is about, in the order of the document."""
     for script in tree.iter("script"):
         if _type_of(script) == "application/ld+json":
-            for found in _walk(_decoded((script.text or "").strip())):
+            for found in values_within(_decoded((script.text or "").strip())):
                 kinds = value_in(found, "@type")
                 if any(
                     text_in(kind).endswith(tuple(HTML["about_the_page"]))
@@ -117,17 +117,6 @@ def _decoded(source: str) -> Any:
         return json.JSONDecoder(strict=False).raw_decode(source)[0]
     except (ValueError, RecursionError):
         return None
-
-
-def _walk(value: Any) -> Iterator[Any]:
-    """A value and all that is in it, in the order of the document."""
-    stack, left = [value], 200_000
-    while stack and left:
-        left -= 1
-        found = stack.pop()
-        yield found
-        if isinstance(found, dict | list):
-            stack += reversed(list(found.values()) if isinstance(found, dict) else found)
 
 
 def _with_properties(text: str, found: JsonMapping) -> Extracted:

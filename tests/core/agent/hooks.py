@@ -49,7 +49,7 @@ def hooks_of(
     """Make hooks that ask the gate; `more` are the other arguments of the hooks."""
     given: dict[str, Any] = {
         "results": ResultStore(ResultAdapter(), workspace),
-        "pipelines": Pipelines().bind(publish),
+        "pipelines": Pipelines(publish),
         "recorder": ActionRecorder(None, Redactor(), workspace.path, never_read_only),
         "translator": a_translator(),
         "check_subagent": _all_met,

@@ -36,7 +36,7 @@ def others() -> set[asyncio.Task[object]]:
 async def test_all_asking_ends_when_the_agent_is_let_go() -> None:
     agent = Agent()
     stopping = Stopping(cast("Any", agent))
-    stopping.ask()
+    stopping.ask_until(asyncio.get_running_loop().create_future())
     stopping.ask_until(asyncio.get_running_loop().create_future())
     await agent.was_asked.acquire()
     await agent.was_asked.acquire()
@@ -84,7 +84,7 @@ async def test_asking_that_fails_is_reported(caplog: pytest.LogCaptureFixture) -
             raise RuntimeError("no such agent")
 
     stopping = Stopping(cast("Any", Broken()))
-    stopping.ask()
+    stopping.ask_until(asyncio.get_running_loop().create_future())
     stopping.ask_until(asyncio.get_running_loop().create_future())
     await asyncio.wait(others())
     await stopping.close()

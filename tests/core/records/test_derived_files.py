@@ -29,7 +29,7 @@ from ua_tui.core.records.journal import DeltaJoiner, Journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.view.session import SessionView, fold
+from ua_tui.core.view.session import SessionView
 
 CASES = cases_of(__file__)
 
@@ -37,7 +37,7 @@ START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 
 
 def record_of(events: Iterable[ev.Event]) -> SessionView:
-    return fold(events, Redactor(["hunter2hunter2"]))
+    return SessionView(Redactor(["hunter2hunter2"])).then(events)
 
 
 class Script:
@@ -162,7 +162,9 @@ def test_the_size_of_a_stored_result_is_that_of_its_file(tmp_path: Path) -> None
     (tmp_path / "tool_results").mkdir()
     (tmp_path / "tool_results" / "t1.json").write_bytes(bytes(1234567))
     assert (
-        trace_of(fold(script.events, Redactor(), Root(tmp_path)))["tool_results"][0]["content_size_bytes"]
+        trace_of(SessionView(Redactor(), Root(tmp_path)).then(script.events))["tool_results"][0][
+            "content_size_bytes"
+        ]
         == 1234567
     )
 

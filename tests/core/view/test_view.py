@@ -81,8 +81,8 @@ SESSIONS = st.lists(EVENTS, max_size=40).map(stamped)
 @given(SESSIONS, st.integers(0, 40))
 def test_a_view_can_be_continued_from_anywhere(events: list[ev.Event], at: int) -> None:
     # A redactor learns secrets from events: each fold has its own.
-    earlier, before = (fold(events[:at], Redactor(["hunter2hunter2"])) for _ in range(2))
-    assert earlier.then(events[at:]) == fold(events, Redactor(["hunter2hunter2"]))
+    earlier, before = (SessionView(Redactor(["hunter2hunter2"])).then(events[:at]) for _ in range(2))
+    assert earlier.then(events[at:]) == SessionView(Redactor(["hunter2hunter2"])).then(events)
     # A view never changes.
     assert earlier == before
 
@@ -214,7 +214,7 @@ def test_results_are_places_and_what_came_of_them() -> None:
     assert (crawled.places, crawled.result_size) == ((77,), 9_000)
     assert crawled.done == "3/4 pages · a.example 404"
     assert crawled.result_preview == ""
-    (shown,) = fold([ASKED, call(1), done], Redactor()).calls
+    (shown,) = SessionView(Redactor()).then([ASKED, call(1), done]).calls
     assert len(shown.result_preview) <= 1_000
 
 

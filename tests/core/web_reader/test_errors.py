@@ -96,7 +96,7 @@ async def test_an_error_in_a_call_that_succeeded_is_advised_on_but_no_page(pipel
 async def test_only_web_readers_are_observed(pipelines: Pipelines) -> None:
     assert pipelines.has_handlers("tool.after_execute", READER)
     assert not pipelines.has_handlers("tool.after_execute", "Read")
-    assert not pipelines.bind(lambda _: None).has_handlers("tool.after_execute", "Read")
+    assert not pipelines.copy(lambda _: None).has_handlers("tool.after_execute", "Read")
     reported = await pipelines.run("tool.on_error", errored(name="mcp__x__search"))
     assert reported.additional_context is None
 

@@ -9,9 +9,9 @@ from textual.widgets._toast import Toast
 
 from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
+from tests.tui.screens.test_dialogs import quit_screen
 from tests.waiting import until
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.widgets.dialog import Foot
 
 LONG = "A sentence that has to be told in more lines than one, as it goes on for quite a while and ends only here."
@@ -41,7 +41,7 @@ async def test_toasts_leave_prompt_and_status_line_readable(tmp_path: Path, size
 
 async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> None:
     async with opened(tmp_path, (80, 24), toasts=True) as (_, app, pilot):
-        await app.push_screen(QuitScreen(1))
+        await app.push_screen(quit_screen())
         app.notify(LONG, timeout=1000)
         await until(lambda: len(toasts(app)) == 1)
         await pilot.pause()

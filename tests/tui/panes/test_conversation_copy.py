@@ -178,3 +178,12 @@ async def test_the_mouse_copies_what_reads_there_not_cells(
         await pilot.press("y")
         assert app.clipboard == expected
         assert app.shown_text[-1].startswith("Selection ")
+
+
+async def test_the_caret_of_a_message_that_is_written_is_not_copied() -> None:
+    view = ConversationPane()
+    app = Copying(view)
+    async with app.run_test(size=(40, 20)) as pilot:
+        handle_events(view, [TextDelta(query_id="q", message_id="m", text="Some words so far")])
+        await pilot.pause()
+        assert await choose(pilot, view, "words", "far▍") == "words so far"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from tests.tui.app_host import opened, settled
 from tests.tui.fakes import make_app, make_session
@@ -418,13 +417,6 @@ async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Pa
         await until(lambda: "(/nope) (@click=app.quit)x(/)" in screen_text(app))
         await pilot.press("enter")
         await until(lambda: app.frame.prompt.text == "/work:compare ")
-        # The help lists it below the keys of the panes.
-        await pilot.press("f1")
-        await until(lambda: isinstance(app.screen, HelpScreen))
-        lines = str(app.screen.query_one(".facts", Static).content).splitlines()
-        at = lines.index("Your commands")
-        assert lines[at + 1].split() == ["/work:compare", "[two]", *nasty.split()]
-        assert lines.index("In the prompt") < at < lines.index("In the connections")
 
 
 async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:

@@ -47,20 +47,21 @@ async def test_o_hands_a_harmless_copy_of_html_to_the_browser(
     report.write_text("<h1>Report</h1><script>alert(1)</script>")
     (session / "script.sh").write_text("rm -r x")
     pane = pane_of(session)
-    pane.copies = tmp_path / "copies"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    copies = tmp_path / "cache" / "ua-tui" / "opened"
     async with hosted(pane, size=(60, 24)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
         await go_to(pane, report)
         await pilot.press("o")
         await until(lambda: app.urls)
         copy = Path(app.urls[0].removeprefix("file://"))
-        assert copy.is_relative_to(tmp_path / "copies")
+        assert copy.is_relative_to(copies)
         assert "without scripts" in app.shown_text[-1]
         await go_to(pane, session / "script.sh")
         await pilot.press("o")
         await until(lambda: "Only HTML, pictures" in app.shown_text[-1])
         assert len(app.urls) == 1
-    assert "alert" not in (tmp_path / "copies" / copy.name).read_text()
+    assert "alert" not in (copies / copy.name).read_text()
 
 
 def test_a_root_removes_only_empty_folders(tmp_path: Path) -> None:

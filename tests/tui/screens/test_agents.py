@@ -15,7 +15,7 @@ from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
-from ua_tui.core.events.types import McpServer, McpStatus
+from ua_tui.core.events.types import McpServer
 from ua_tui.core.settings.places import Places
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.services.agents import AgentsScreen
@@ -94,17 +94,14 @@ async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path
             assert rows.virtual_size.height == rows.option_count
 
 
-async def test_tools_are_checked_again_when_a_server_answers_and_files_when_they_are_read(
-    tmp_path: Path,
-) -> None:
+async def test_tools_and_files_are_checked_again_when_they_are_read(tmp_path: Path) -> None:
     async with agents(tmp_path) as (app, pilot):
         await pilot.press("j")
         await until(lambda: "composio has failed" in screen_text(app))
-        assert app.session is not None
         assert app.controls is not None
         answered = McpServer(name="composio", status="connected", tool_names=["COMPOSIO_SEARCH_TOOLS"])
         app.controls.servers.known = [SERVERS[0], answered]  # type: ignore[misc, assignment]  # the one of a fake session
-        app.session.bus.publish(McpStatus(servers=[SERVERS[0], answered]))
+        await pilot.press("r")
         await until(lambda: "composio has failed" not in screen_text(app))
         assert "there is no tool Reed" in screen_text(app)
         # The files are put right.

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from textual.binding import Binding
 
-from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, SEND, Stage
+from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, SEND, Stage, quit_screen
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.files.link import LinkScreen
@@ -19,7 +19,7 @@ from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.screens.session.budget import BudgetScreen
-from ua_tui.tui.screens.session.confirm import DeleteScreen, FreshScreen, QuitScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen, FreshScreen
 from ua_tui.tui.screens.session.status import StatusScreen
 from ua_tui.tui.widgets.dialog import Choice, Dialog
 
@@ -91,7 +91,7 @@ ANSWERS: dict[str, tuple[Callable[[], Dialog[Any]], dict[str, Outcome]]] = {
         ),
     ),
     "quit": (
-        lambda: QuitScreen(1),
+        quit_screen,
         closes(
             n="stay", escape="stay", enter="stay", b_stay="stay", w="wait", b_wait="wait", y="stop", b_stop="stop"
         ),

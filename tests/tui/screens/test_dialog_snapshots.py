@@ -28,7 +28,6 @@ from ua_tui.core.web_reader import LIFETIME, Blacklist, Listing, Strike
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.screens.application.error import RESTARTS, ErrorScreen
 from ua_tui.tui.screens.files.link import LinkScreen
-from ua_tui.tui.screens.files.links import LinksScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
@@ -41,7 +40,6 @@ from ua_tui.tui.screens.session.confirm import DeleteScreen, FreshScreen, QuitSc
 from ua_tui.tui.screens.session.mode import ModeScreen
 from ua_tui.tui.screens.session.queue import QueueScreen
 from ua_tui.tui.screens.session.status import StatusScreen
-from ua_tui.tui.viewers.view.links import FoundLink
 from ua_tui.tui.widgets.modal import Modal
 
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
@@ -60,7 +58,6 @@ FOLDER = FolderQuestion(
 )
 FOLDER_KEYS = replace(FOLDER, changes=(), keys=("Anthropic", "Composio"))
 FOLDER_CHANGED = replace(FOLDER, state="changed", changes=CHANGES[:1], difference=tuple(_DATA["difference"]))
-LINKS = msgspec.convert(_DATA["links"], list[FoundLink])
 
 
 def refused(host: str, *days: int, listed: bool = True) -> Listing:
@@ -114,10 +111,7 @@ WAITING = ("Mail the report to the team", "Compare it with last week's\nand say 
 
 DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "permission": (lambda: PermissionScreen(MAIL, 2), ()),
-    "permission-pattern": (
-        lambda: PermissionScreen(ASKED["page"], seen={("composio", "NOTION_GET_BLOCK")}),
-        ("s", *["backspace"] * len("PAGE"), "*"),
-    ),
+    "permission-pattern": (lambda: PermissionScreen(ASKED["page"]), ("s", *["backspace"] * len("PAGE"), "*")),
     "permission-folder": (lambda: PermissionScreen(WIDER), ()),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
     "question": (lambda: QuestionScreen(ASKED["question"]), ()),
@@ -135,7 +129,6 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "quit": (working, ()),
     "delete": (lambda: DeleteScreen("work_products/ai-chip-news.html", "12K, saved 14:02."), ()),
     "link": (lambda: LinkScreen("https://computewire.example/accelerators/halden-h7\u202e?from=report"), ()),
-    "links": (lambda: LinksScreen(LINKS, 1), ()),
     "blacklist": (lambda: BlacklistScreen(Sites(*SITES)), ("down",)),
     "blacklist-empty": (lambda: BlacklistScreen(Sites()), ()),
     "fresh": (lambda: FreshScreen("the agent does not know the conversation of this session any more"), ()),
@@ -148,13 +141,13 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
 
 # One of each kind; the others have the same parts.
 PICTURED = (
-    "permission", "permission-pattern", "question", "server-form", "plan", "mode", "auth", "folder", "error", "links",
+    "permission", "permission-pattern", "question", "server-form", "plan", "mode", "auth", "folder", "error",
     "blacklist", "queue",
 )  # fmt: skip
 # What has no room for everything on a small screen.
 TIGHT = (
     "permission", "permission-folder", "permission-reason", "permission-change", "server-form", "auth", "folder",
-    "folder-changed", "links",
+    "folder-changed",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from tests.tui.app_host import ASKED, answerable, ask, at_work
 from tests.tui.fixture_types import Patch
-from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, Stage
+from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, Stage, quit_screen
 from tests.tui.screens.typed_sentences import typed_sentences
 from tests.waiting import run_all_ready, until
 from ua_tui.core.agent.permissions.gate import PermissionReply
@@ -28,7 +28,7 @@ from ua_tui.tui.screens.requests.plan import PlanScreen
 from ua_tui.tui.screens.requests.question import QuestionScreen
 from ua_tui.tui.screens.requests.server_request import ServerLinkScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
-from ua_tui.tui.screens.session.confirm import DeleteScreen, QuitScreen
+from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.session.mode import confirm_skip
 from ua_tui.tui.widgets.dialog import ActiveClock, Dialog
 
@@ -50,7 +50,7 @@ DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
         ElicitationAsked(request_id="r", server="s", message="m", mode="url", url="https://a.example/b")
     ),
     "error": lambda: ErrorScreen("it died"),
-    "quit": lambda: QuitScreen(1),
+    "quit": quit_screen,
     "delete": lambda: DeleteScreen("a.txt", "1K."),
     "skip": confirm_skip,
 }
@@ -156,7 +156,7 @@ def holds(app: UaTuiApp, text: str) -> bool:
 async def test_a_wrong_letter_shows_which_keys_answer_where_the_person_opened_the_dialog() -> None:
     app = Stage()
     async with app.run_test(size=(80, 24)) as pilot:
-        dialog = QuitScreen(1)
+        dialog = quit_screen()
         await app.ask(pilot, dialog)
         # The clock of the program counts only while somebody looks at it.
         dialog.__dict__["_awake"], dialog._quiet_until = ActiveClock(app.clock), 0.0

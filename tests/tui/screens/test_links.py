@@ -7,12 +7,13 @@ from pathlib import Path
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.pilot import Pilot
 from textual.strip import Strip
 
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.waiting import until
-from ua_tui.tui.screens.files.link import LinkScreen
-from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.screens.application.command_palette import Palette
+from ua_tui.tui.screens.files.link import LinkScreen, choose_link
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers.document import ListRows
 from ua_tui.tui.viewers.view.links import FoundLink, first_from, links_in
@@ -28,34 +29,33 @@ def shows(app: Host, text: str) -> bool:
     return text in screen_text(app)
 
 
+async def listed(app: Host, pilot: Pilot[None]) -> None:
+    """Ask for the links, and wait until all are there."""
+    await pilot.press("L")
+    await until(lambda: isinstance(app.screen, Palette) and shows(app, "the end · end.example"))
+
+
 async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(TEXT)
     viewer = ViewerScreen(tmp_path / "a.md")
     async with hosted(screen=viewer) as (app, pilot):
         await until(partial(shows, app, "the bank"))
         await until(lambda: viewer.view.row_count > 100)
-        await pilot.press("L")
-        await until(lambda: isinstance(app.screen, LinksScreen))
-        await until(partial(shows, app, "3  the end"))
-        assert "bank.example/login" in screen_text(app)
-        assert "not a web link" in screen_text(app)
-        await pilot.press("down", "down")
-        await until(partial(shows, app, "end.example/%5Bb%5D?a=1"))
+        await listed(app, pilot)
+        assert "the bank · bank.example" in screen_text(app)
+        assert "evil · not a web link" in screen_text(app)
         await pilot.press("escape")
-        assert app.screen is viewer
-        await pilot.press("L")
-        await until(lambda: isinstance(app.screen, LinksScreen))
-        await until(partial(shows, app, "3  the end"))
-        await pilot.press("j", "k", "enter")
+        await until(lambda: app.screen is viewer)
+        await listed(app, pilot)
+        await pilot.press("down", "up", "enter")
         await until(lambda: isinstance(app.screen, LinkScreen) and app.screen.is_mounted)
         assert app.urls == []
         await pilot.press("o")
         await until(lambda: app.urls == ["https://bank.example/login"])
         await pilot.press("end")
         await until(partial(shows, app, "At last"))
-        await pilot.press("L")
-        await until(lambda: isinstance(app.screen, LinksScreen))
-        await until(partial(shows, app, "3  the end"))
+        await listed(app, pilot)
+        # The first one in view.
         await pilot.press("enter")
         await until(lambda: isinstance(app.screen, LinkScreen))
         assert isinstance(app.screen, LinkScreen)
@@ -97,21 +97,17 @@ def test_an_address_takes_the_first_text_that_is_not_an_address() -> None:
     assert links_in(rows) == [FoundLink("the bank", "https://a.example/x", 0, (0,))]
 
 
-async def test_many_links_are_a_grid_that_what_is_typed_filters() -> None:
-    long = "https://long.example/" + "middle/" * 40 + "end"
+async def test_links_are_filtered_by_their_text_and_their_host_and_are_no_markup() -> None:
+    chosen: list[str] = []
     links = [FoundLink(f"Title {number}", f"https://s{number}.example/p", number) for number in range(1, 12)]
-    links.append(FoundLink("", long, 20))
-    screen = LinksScreen(links, 3)
-    async with hosted(screen=screen, size=(80, 24)) as (app, pilot):
-        await until(partial(shows, app, " 4  Title 4"))
-        assert "12 links" in screen_text(app)
-        assert "s4.example/p" in screen_text(app)
-        await pilot.press(*"long")
-        await until(lambda: "Title" not in screen_text(app))
-        assert "12  long.example/middle/" in screen_text(app)
-        assert screen_text(app).count("middle/end") == 2, "addresses are cut in the middle"
-        await pilot.press("escape", *"11")
-        await until(lambda: "Title 11" in screen_text(app) and "Title 4" not in screen_text(app))
-        await pilot.press("escape", *"title 1", "down", "enter")
-        await until(lambda: app.result == "https://s10.example/p")
-        assert app.screen is not screen
+    links.append(FoundLink("", "https://long.example/" + "middle/" * 40 + "end", 20))
+    links.append(FoundLink("[b]Open[/b] [@click=app.quit]", "https://[::1]/x", 21))
+    async with hosted() as (app, pilot):
+        choose_link(app, links, chosen.append)
+        await until(partial(shows, app, "(b)Open(/b) (@click=app.quit) · (::1)"))
+        await pilot.press(*"long.ex")
+        await until(lambda: not shows(app, "Title") and shows(app, "https://long.example/middle/"))
+        await pilot.press(*["backspace"] * 7, *"s10.ex")
+        await until(lambda: shows(app, "Title 10 · s10.example") and not shows(app, "Title 4"))
+        await pilot.press("enter")
+        await until(lambda: chosen == ["https://s10.example/p"])

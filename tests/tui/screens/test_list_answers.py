@@ -9,32 +9,7 @@ from textual.widgets import OptionList
 from tests.tui.screens.test_blacklist import fill
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from ua_tui.tui.screens.files.links import LinksScreen
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
-from ua_tui.tui.viewers.view.links import FoundLink
-
-URLS = [f"https://{name}.example/" for name in "abc"]
-
-
-async def test_each_key_of_the_links_and_a_click() -> None:
-    app = Stage()
-    links = [FoundLink("x", url, 0) for url in URLS]
-    async with app.run_test() as pilot:
-        for keys, closed in (
-            (["enter"], URLS[1]),
-            *(([key, "enter"], URLS[2]) for key in ("j", "down")),
-            *(([key, "enter"], URLS[0]) for key in ("k", "up")),
-            *(([key], None) for key in ("escape", "q")),
-            (["1"], URLS[0]),
-        ):
-            await app.ask(pilot, LinksScreen(links, 1))
-            await pilot.press(*keys)
-            await pilot.pause()
-            assert app.answers.pop() == closed, keys
-        await app.ask(pilot, LinksScreen(links, 0))
-        await pilot.click("#links-found", offset=(2, 2))
-        await pilot.pause()
-        assert app.answers.pop() == URLS[2]
 
 
 async def test_each_key_and_button_that_clears_the_blacklist(tmp_path: Path) -> None:

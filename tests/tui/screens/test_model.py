@@ -88,18 +88,13 @@ async def test_a_name_that_will_not_do_stays_in_the_line_and_what_is_refused_is_
         assert app.settings.model is None
 
 
-async def test_an_effort_that_was_not_taken_is_reported_and_nothing_else(tmp_path: Path) -> None:
+async def test_an_effort_without_a_model_changes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as (app, session, pilot):
         await pilot.press("e")
-        await until(lambda: "low (was: auto)" in screen_text(app))
+        await until(lambda: "low (was: auto); press Enter on a model to apply" in screen_text(app))
         await pilot.press("escape")
-        await until(lambda: "Effort not changed" in notices(app))
-        assert session.models.choice == ModelChoice()
-        app.clear_notifications()
-        await opens(app)
-        await pilot.press("j", "escape")
         await until(lambda: not isinstance(app.screen, ModelScreen))
-        assert not app._notifications
+        assert session.models.choice == ModelChoice()
 
 
 async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_whole(

@@ -49,7 +49,7 @@ async def opened(
         second.time = first.time + 0.3
         app.post_message(second)
         await shown(app, pilot)
-        assert "Undoes 1 query" in screen_text(app)
+        assert "Second?" in screen_text(app)
         await pilot.press("enter")
         await answerable(app, ReturnScreen)
         assert app.frame.prompt.text == ""

@@ -3,7 +3,6 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -40,7 +39,7 @@ from ua_tui.tui.app.port import ToResume
 from ua_tui.tui.cli import main
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.screens.session.confirm import DeleteScreen
-from ua_tui.tui.screens.session.sessions import _UNKNOWN, SessionList, SessionsScreen
+from ua_tui.tui.screens.session.sessions import SessionList, SessionsScreen
 
 ASKED = (
     ("Research the latest AI chip news and write a comprehensive report", "Foundries are full.", 41.2, 0.21),
@@ -411,21 +410,6 @@ async def test_what_is_no_journal_and_no_folder_of_sessions_is_reported_instead_
             await until(lambda: app._exit)
             assert app.return_value is None
         (tmp_path / WORKSPACES).write_text("a file in the way")
-
-
-def test_the_name_of_a_folder_may_be_a_date_that_does_not_exist_here(monkeypatch: Patch) -> None:
-    monkeypatch.setenv("TZ", "America/New_York")
-    time.tzset()
-    try:
-        dates = [f"session_{date}_235959_a1b2" for date in ("99991231", "00010101", "20261121")]
-        assert [SessionList()._when(Summary(name=date)) for date in dates] == [
-            _UNKNOWN,
-            _UNKNOWN,
-            "2026-11-21 23:59",
-        ]
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
 
 async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rests(tmp_path: Path) -> None:

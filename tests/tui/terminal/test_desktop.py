@@ -83,10 +83,11 @@ async def test_o_opens_a_picture_in_the_desktops_program(tmp_path: Path, monkeyp
 async def test_over_ssh_o_says_that_there_is_no_display(tmp_path: Path, monkeypatch: Patch) -> None:
     sit_at_a_desktop(monkeypatch)
     monkeypatch.setenv("SSH_CONNECTION", "a 1 b 2")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name, text in (("a.png", "x"), ("a.html", "<p>x")):
         path = tmp_path / name
         path.write_text(text)
-        async with hosted(screen=ViewerScreen(path, copies=tmp_path / "copies")) as (app, pilot):
+        async with hosted(screen=ViewerScreen(path)) as (app, pilot):
             await until(lambda name=name: name in screen_text(app))  # type: ignore[misc]
             await pilot.press("o")
             await until(lambda app=app: app.shown_text)  # type: ignore[misc]

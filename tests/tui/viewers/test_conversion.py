@@ -22,12 +22,11 @@ from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers import safe_html
 from ua_tui.tui.viewers.bodies import markdown, picture, text
-from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT
 from ua_tui.tui.viewers.export import NotExportable, outside_target
 from ua_tui.tui.viewers.registry import load
-from ua_tui.tui.viewers.types import csv, media
+from ua_tui.tui.viewers.types import csv
 from ua_tui.tui.viewers.types.csv import Lines, record_starts
 
 DIVS = "<div/>" * 100_000
@@ -211,15 +210,6 @@ def test_cells_of_a_wide_record_that_are_not_shown_are_not_cleaned(monkeypatch: 
         lines = Lines(record, ",", record_starts(record))
         assert (len(lines[0]), lines[0][1], lines[0][2:4]) == (2_000, "a", ["a", "a"])
     assert len(cleaned) == 6
-
-
-def test_an_audio_file_that_takes_too_long_is_shown_as_bytes(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(media, "_TAGS_SECONDS", 0.3)
-    path = tmp_path / "sound.flac"
-    path.write_bytes(b"fLaC" + b"\x01\0\0\0" * 2_000_000)
-    document = load(path, FULL_LIMIT)
-    assert document.rendered is None
-    assert isinstance(document.raw, HexBody)
 
 
 def test_a_string_of_megabytes_is_shown_as_text(tmp_path: Path) -> None:

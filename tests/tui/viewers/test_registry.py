@@ -38,7 +38,7 @@ def test_every_module_of_types_with_a_viewer_is_found_in_order() -> None:
 
 
 def test_no_viewer_is_loaded_before_the_first_file_and_no_slow_library_to_find_them() -> None:
-    slow = ["PIL", "pypdf", "tinytag", "pygments", "nh3", "html_to_markdown", "lxml"]
+    slow = ["PIL", "pypdf", "pygments", "nh3", "html_to_markdown", "lxml"]
     code = (
         "import sys; from ua_tui.tui.viewers.registry import viewers; "
         "print(*(name for name in sys.modules if name.startswith('ua_tui.tui.viewers.types.'))); viewers(); "

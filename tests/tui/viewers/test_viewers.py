@@ -10,7 +10,6 @@ import struct
 import sys
 import tempfile
 import threading
-import wave
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -263,10 +262,10 @@ class TestJson:
         assert lines(document.best, 100)[0].startswith('{"rows": ["xxx')
 
     def test_folding_unfolding_and_what_is_counted(self, tmp_path: Path) -> None:
-        value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "v"}}], "b": "text"}
+        value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "v"}}, 3, 4], "b": "text"}
         tree = load(write(tmp_path, "a.json", json.dumps(value))).rendered
         assert isinstance(tree, JsonTree)
-        assert lines(tree) == ["▾ a: [2]", "  ▸ 0  {2}  x: 1, y: […]", "  ▸ 1  {1}  z: {…}", '  b: "text"']
+        assert lines(tree)[:3] == ["▾ a: [4]", "  ▸ 0  {2}  x: 1, y: […]", "  ▸ 1  {1}  z: {…}"]
         tree.cursor = 1
         assert tree.execute(BodyCommand("unfold"))
         assert lines(tree)[1:4] == ["  ▾ 0  {2}", "      x: 1", "    ▸ y: [2]  1, 2"]
@@ -274,14 +273,14 @@ class TestJson:
         assert tree.execute(BodyCommand("fold"))
         assert tree.cursor == 1, "from a folded member to the one around it"
         assert tree.execute(BodyCommand("toggle"))
-        assert len(lines(tree)) == 4
+        assert len(lines(tree)) == 6
         work = tree.execute(BodyCommand("unfold_all"))
         assert isinstance(work, BackgroundWork)
         work.prepare()()
-        assert lines(tree)[-2:] == ['        deep: "v"', '  b: "text"']
+        assert lines(tree)[-4:-2] == ['        deep: "v"', "    2  3"]
         assert tree.cursor_place() == (0, 0), "the cursor stays where it was"
         assert tree.execute(BodyCommand("fold_all"))
-        assert lines(tree)[0].startswith("▸ a: [2]")
+        assert lines(tree)[0].startswith("▸ a: [4]")
         assert tree.cursor == 0
 
     def test_search_finds_what_is_folded_and_how_ever_it_is_escaped(self, tmp_path: Path) -> None:
@@ -781,26 +780,16 @@ class TestPicturesSoundAndFilm:
         ("name", "kind", "data"),
         [
             ("a.mp4", "MP4 video", b"\0\0\0\x10ftypisom" + bytes(8)),
-            ("a.webm", "WebM video", b"\x1aE\xdf\xa3webm"),
+            ("a.webm", "WEBM video", b"\x1aE\xdf\xa3webm"),
+            ("a.wav", "WAV audio", b"RIFF\0\0\0\0WAVEfmt "),
         ],
     )
-    def test_a_video_shows_its_format_and_how_to_open_it(
+    def test_sound_and_video_show_their_format_and_how_to_open_them(
         self, tmp_path: Path, name: str, kind: str, data: bytes
     ) -> None:
         document = load(write(tmp_path, name, data))
         assert document.kind == kind
         assert "Press o" in shown(document)
-
-    def test_sound_shows_its_duration(self, tmp_path: Path) -> None:
-        target = io.BytesIO()
-        with wave.open(target, "wb") as file:
-            file.setnchannels(2)
-            file.setsampwidth(2)
-            file.setframerate(8000)
-            file.writeframes(bytes(8000 * 4 * 2))
-        document = load(write(tmp_path, "a.wav", target.getvalue()))
-        assert document.kind == "WAV audio"
-        assert document.facts == ("2.0s",)
 
 
 class TestPdf:

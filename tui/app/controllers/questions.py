@@ -17,7 +17,6 @@ from ua_tui.core.events.types import (
     PermissionAsked,
     SessionFinished,
     SessionStarted,
-    ToolCallStarted,
 )
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
@@ -46,7 +45,6 @@ class Questions:
         self._later: list[Question] = []
         self._answered = ""
         self._shown: tuple[Question, Dialog[object]] | None = None
-        self._seen: set[tuple[str, str]] = set()
 
     def ask(self, questions: Iterable[Event]) -> None:
         """Show dialogs for questions that were asked before."""
@@ -81,8 +79,6 @@ class Questions:
                     self._app.notify(f"{clean_line(event.server)} is no longer waiting for your answer.")
             case AuthFinished():
                 self._close(_ACCOUNT)
-            case ToolCallStarted():
-                self._remember_call(event)
             case SessionFinished() | SessionStarted():
                 # A program that continues a session asks again what it needs to know.
                 self._close(None)
@@ -98,13 +94,6 @@ class Questions:
         known = [*self._open, *self._later, *([] if self._shown is None else [self._shown[0]])]
         if (request_id := _id_of(question)) == _ACCOUNT or request_id not in map(_id_of, known):
             self._open.append(question)
-
-    def _remember_call(self, event: ToolCallStarted) -> None:
-        if len(self._seen) < 500:
-            from ua_tui.core.agent.permissions.actions import server_of, subjects_of
-
-            server = server_of(event.name)
-            self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
 
     def _close(self, request_id: str | None) -> None:
         """Ask one question no longer; None stands for all of them."""
@@ -169,7 +158,7 @@ class Questions:
             case PermissionAsked():
                 session = self._app.session
                 folder = session.workspace.path if session is not None else Path()
-                return PermissionScreen(event, seen=self._seen, folder=folder)
+                return PermissionScreen(event, folder=folder)
 
     def _show_waiting(self) -> None:
         if self._shown is None:

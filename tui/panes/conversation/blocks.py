@@ -110,11 +110,6 @@ class Fold(_Base):
         """The folded text."""
         return "\n\n".join(text for parts in self.messages.values() if (text := "".join(parts).strip()))
 
-    def cut_row(self, row: str) -> str:
-        """Return the drawn row up to the end of the title: what follows are states, not text."""
-        shown = self.title if self.title in row else self.name
-        return row[: row.find(shown) + len(shown)]
-
 
 @dataclass(slots=True, kw_only=True)
 class Notice(_Base):

@@ -11,6 +11,7 @@ from typing import assert_never
 from textual.selection import Selection
 
 from ua_tui.tui.panes.conversation.blocks import (
+    CARET,
     Block,
     Card,
     ConversationTheme,
@@ -27,8 +28,8 @@ from ua_tui.tui.virtual_list.virtual_list import VirtualList
 LARGEST_UNWRAPPED = 20_000
 """Characters; a part of a larger block is copied as it is drawn."""
 _WIDE = 4_000
-_MOVED = re.compile(r"[\s│─]+")
-"""What depends on the width: blanks, and the lines beside quotations and in tables."""
+_MOVED = re.compile(rf"[\s│─{CARET}]+")
+"""What depends on the width and is no text: blanks, the lines beside quotations and in tables, and the caret."""
 _BAR = re.compile(r"^ *(?:│ ?)+", re.MULTILINE)
 
 Place = tuple[int, int]

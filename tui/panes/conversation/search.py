@@ -112,7 +112,6 @@ class Findings:
         if isinstance(block, Heading):
             return []
         if isinstance(block, Fold):
-            rows = [block.cut_row(row) for row in rows]
             row = rows[block.gap]
             return [[Span(block.gap, len(row) - len(row.lstrip()), len(row))]] * self._count(block)
         return drawn_matches(self._plain, rows)

@@ -105,8 +105,6 @@ class Prompt(TextArea):
         self.cursor_blink = False
         self._history = PromptHistory(None, "", str)
         self._pastes: dict[int, str] = {}
-        self._queue: tuple[str, ...] = ()
-        self._paused = False
         self._bar = QueueBar(self.action_open_queue)
         self._files = AttachmentBar(self.remove_file, self._on_files_known)
         self._completer = Completer(self, self._choose)
@@ -165,9 +163,8 @@ class Prompt(TextArea):
 
     def show_queue(self, texts: Sequence[str], *, paused: bool = False) -> None:
         """Show the queue above the prompt, oldest first; `paused` when it waits for Enter."""
-        if (tuple(texts), paused) == (self._queue, self._paused):
+        if (tuple(texts), paused) == (self._bar.texts, self._bar.is_paused):
             return
-        self._queue, self._paused = tuple(texts), paused
         count = len(texts)
         keys = keys_of(self.app)
         send = f"{keys.shown('prompt.send')} sends when empty · " if paused else ""
@@ -208,7 +205,7 @@ class Prompt(TextArea):
             return
         text = self.value.strip()
         if not text:
-            if self._paused:
+            if self._bar.is_paused:
                 self.post_message(self.QueueUsed("send"))
             elif self.suggestions.query and not steer:
                 self._send(self.suggestions.query, steer=False)
@@ -307,7 +304,7 @@ class Prompt(TextArea):
         """Move up; from the first row, to the older entry or the newest queued query."""
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
-        elif self._queue and not self.text:
+        elif self._bar.texts and not self.text:
             self.post_message(self.QueueUsed("edit"))
         elif not self.text and self.suggestions.move(-1):
             pass
@@ -530,18 +527,22 @@ class QueueBar(Widget):
     """The queries that wait, above the prompt: at most three rows, and how many more there are.
 
     A click calls `edit`.
+
+    Attributes:
+        texts: what waits, oldest first.
+        is_paused: whether it waits for the person.
     """
 
     def __init__(self, edit: Callable[[], None]) -> None:
         super().__init__()
         self.display = False
         self._edit = edit
-        self._texts: tuple[str, ...] = ()
-        self._paused = False
+        self.texts: tuple[str, ...] = ()
+        self.is_paused = False
 
     def show(self, texts: Sequence[str], *, paused: bool) -> None:
         """Show what waits, oldest first; `paused` when it waits for the person."""
-        self._texts, self._paused = tuple(texts), paused
+        self.texts, self.is_paused = tuple(texts), paused
         self.display = bool(texts)
         self.styles.height = min(_QUEUE_ROWS, len(texts)) or 1
         self.refresh()
@@ -549,10 +550,10 @@ class QueueBar(Widget):
     def render(self) -> Content:
         """Draw a row for each of the first queries."""
         width = self.content_size.width
-        mark, style = ("‖", "$warning") if self._paused else ("›", "$accent")
-        more = len(self._texts) - _QUEUE_ROWS
+        mark, style = ("‖", "$warning") if self.is_paused else ("›", "$accent")
+        more = len(self.texts) - _QUEUE_ROWS
         lines = []
-        for at, text in enumerate(self._texts[:_QUEUE_ROWS]):
+        for at, text in enumerate(self.texts[:_QUEUE_ROWS]):
             rest = f"  +{more}" if more > 0 and at == _QUEUE_ROWS - 1 else ""
             shown = tail_cut(first_line(text), max(0, width - 2 - len(rest)))
             lines.append(Content.assemble((f"{mark} ", style), (shown, "$foreground-muted"), (rest, style)))

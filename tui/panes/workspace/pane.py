@@ -89,9 +89,6 @@ class WorkspacePane(Vertical):
             *((("file.delete", "delete"),) if may_change else ()),
         )
 
-    copies: Path | None = None
-    """Where copies for the browser are written; the user's cache folder when None."""
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.border_title = Content("Workspace")
@@ -391,7 +388,7 @@ class WorkspacePane(Vertical):
     async def _open_outside(self, path: Path) -> None:
         from ua_tui.tui.viewers.export import open_outside
 
-        if await open_outside(self, path, self.copies):
+        if await open_outside(self, path):
             self.tree_view.mark_seen(os.fspath(path))
 
     # -- comparing --------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ua_tui.tui.widgets.modal import NARROW
 GAP = 2
 AROUND = 4
 """Rows left free above and below the box where there is room."""
+_PLAIN = str.maketrans("[]\\", "()/")
 
 
 class Palette(CommandPalette):
@@ -38,7 +39,7 @@ class Palette(CommandPalette):
         placeholder: str = "Search for commands…",
     ) -> None:
         # The type of a provider that Textual's documentation gives here is not the one it declares.
-        provider: Any = SimpleProvider(screen, list(commands))
+        provider: Any = SimpleProvider(screen, [_without_markup(each) for each in commands])
         super().__init__([provider], placeholder=placeholder)
 
     def on_mount(self) -> None:
@@ -82,6 +83,12 @@ class Palette(CommandPalette):
     def _room(self) -> int:
         """Cells of a row; the list itself has no size before it is shown."""
         return self.query_one("#--container").content_size.width - 2 * GAP - 1
+
+
+def _without_markup(command: SimpleCommand) -> SimpleCommand:
+    # Textual takes brackets for markup. In a title that is searched it marks wrong letters after an escape.
+    title = command.name.translate(_PLAIN)
+    return SimpleCommand(title, command.callback, (command.help_text or "").replace("[", r"\["))
 
 
 def _row(command: Command, width: int) -> Content:

@@ -6,7 +6,7 @@ import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import App
 from textual.content import Content
@@ -18,9 +18,6 @@ from ua_tui.tui.keys.places import classes_with_place, sections_of, shown_line
 from ua_tui.tui.screens.services.row_screen import hanging
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
 from ua_tui.tui.widgets.modal import Modal
-
-if TYPE_CHECKING:
-    from ua_tui.core.agent.definitions.commands import CustomCommand
 
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
@@ -60,7 +57,6 @@ class HelpScreen(Dialog[None]):
         """Show the keys, each with its text beside it."""
         keys, app = self.keys, self.app
         places = self.here
-        running: list[type[DOMNode]] = []
         if places is None:
             running = classes_with_place([*app.screen_stack[0].walk_children(with_self=True), app])
             places = [*running, *screen_places()]
@@ -71,11 +67,6 @@ class HelpScreen(Dialog[None]):
             for place, lines in sections.items()
         ]
         width = max(len(key) for _, rows in groups for key, _ in rows)
-        # The list of sessions has no session, and a past session has no commands.
-        commands: Sequence[CustomCommand] = getattr(getattr(app, "session", None), "custom_commands", ())
-        if self.here is None and commands:
-            lines = [(f"/{each.name}", f"{each.hint}  {each.description}".strip()) for each in commands]
-            groups.insert(len(sections_of(running, keys)), ("Your commands", lines))
         parts: list[tuple[str, str] | Content] = []
         if self.here is None and keys.problems:
             parts.append(("Ignored settings\n", "bold $warning"))

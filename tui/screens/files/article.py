@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -16,7 +15,6 @@ from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.articles.page import article_body, find_article
-from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.cursor_body import OpenArticle
 from ua_tui.tui.viewers.passage import Passage
@@ -37,13 +35,13 @@ class ArticleScreen(DocumentScreen[None]):
     def __init__(self, article: Article, kind: str = "Article", *, passage: Passage | None = None) -> None:
         super().__init__()
         self.article = article
-        self.raw = False
         self._kind = kind
         self._passage = passage
 
     def on_mount(self) -> None:
         """Show the article."""
-        self._show()
+        self.view.show(PageBody(article_body(self.article)))
+        self.update_chrome()
 
     def on_document_view_laid_out(self) -> None:
         """Go to the passage."""
@@ -55,33 +53,19 @@ class ArticleScreen(DocumentScreen[None]):
         await self.view.show_passage(passage)
         self.update_chrome()
 
-    def _show(self, place: float = 0.0) -> None:
-        body = (
-            json_body(msgspec.json.encode(self.article)) if self.raw else PageBody(article_body(self.article))
-        )
-        self.view.show(body, place=place)
-        self.update_chrome()
-
     def update_chrome(self) -> None:
         """Update the title and the keys."""
         title = clean_line(self.article.title or self.article.url, 200)
-        facts = [*self.search_facts(), self._kind, *(["raw"] if self.raw else [])]
-        self.title_line.show(title, facts=" · ".join(facts))
+        self.title_line.show(title, facts=" · ".join([*self.search_facts(), self._kind]))
         has_link = bool(self.article.url)
         self.key_line.show_keys(
             ("Esc", "close", "screen.close"),
-            ("m", "rendered" if self.raw else "raw", "screen.toggle_raw"),
             *self.search_keys(),
             has_link and ("o", "open link", "screen.open_link"),
             has_link and ("y", "copy link", "screen.copy_link"),
             ("Y", "copy text", "screen.copy_text"),
             ("?", "keys", "app.keys_here"),
         )
-
-    def action_toggle_raw(self) -> None:
-        """Switch between the page and the JSON of the article."""
-        self.raw = not self.raw
-        self._show(self.view.place)
 
     def action_open_link(self) -> None:
         """Ask before the page is opened in the browser."""

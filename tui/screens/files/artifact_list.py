@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.cells import cell_len
-from textual import events
+from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from ua_tui.core.events.types import ArtifactSaved
@@ -18,7 +17,8 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 
 _KIND_CELLS = 16
 _GAP = 2
-_MISSING = "no longer exists"
+_SIZE_CELLS = 6
+_MISSING = "  no longer exists"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,10 @@ class CallFile:
 
 
 class ArtifactList(LetterKeyList):
-    """Lists files in columns; Up on the first file calls `leave`."""
+    """Lists files in columns: their kinds, paths, notes and sizes."""
 
-    def __init__(self, leave: Callable[[], object], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._leave = leave
-        self.files: tuple[CallFile, ...] = ()
-        self.gone: frozenset[str] = frozenset()
-        self._drawn_for = 0
+    files: tuple[CallFile, ...] = ()
+    gone: frozenset[str] = frozenset()
 
     def show(self, files: Sequence[CallFile], gone: Collection[str] = ()) -> None:
         """Show these files; `gone` are the paths of those that no longer exist."""
@@ -49,50 +45,28 @@ class ArtifactList(LetterKeyList):
         self.border_title = Content(f"Artifacts · {count:,}" if count > 1 else "Artifacts")
         self._draw()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self) -> None:
         """Fit the columns to the width."""
-        if self._room != self._drawn_for:
-            self._draw()
-
-    def action_cursor_up(self) -> None:
-        """Move up; from the first file, leave the list."""
-        if self.highlighted:
-            super().action_cursor_up()
-        else:
-            self._leave()
-
-    def action_cursor_down(self) -> None:
-        """Move down, but not past the last file."""
-        if self.highlighted is None or self.highlighted < len(self.files) - 1:
-            super().action_cursor_down()
-
-    @property
-    def _room(self) -> int:
-        return self.scrollable_content_region.width
+        self._draw()
 
     def _draw(self) -> None:
-        self._drawn_for = self._room
-        width = self._room or 200
-        kinds = max((cell_len(clean_line(file.kind, _KIND_CELLS)) for file in self.files), default=0)
-        self.show_rows(self._line(file, width, kinds) for file in self.files)
+        kinds = [clean_line(file.kind, _KIND_CELLS) for file in self.files]
+        widest = max(map(cell_len, kinds), default=0)
+        room = max(1, (self.scrollable_content_region.width or 200) - widest - _GAP - _SIZE_CELLS)
+        self.show_rows(
+            Content.styled(set_cell_size(kind, widest + _GAP), "$text-muted") + self._line(file, room)
+            for kind, file in zip(kinds, self.files, strict=True)
+        )
 
-    def _line(self, file: CallFile, width: int, kinds: int) -> Content:
-        kind = clean_line(file.kind, _KIND_CELLS)
+    def _line(self, file: CallFile, room: int) -> Content:
+        is_gone = file.path in self.gone
+        path = middle_cut(clean_line(file.path, 1000), room - (cell_len(_MISSING) if is_gone else 0))
+        note = _MISSING if is_gone else f"{' ' * _GAP}{clean_line(file.note, 400)}"
+        left = room - cell_len(path)
         length = "" if file.size is None else size(file.size)
-        path, note = clean_line(file.path, 1000), clean_line(file.note, 400)
-        gone = file.path in self.gone
-        if gone:
-            note = _MISSING
-        style = "$text-muted" if gone else ""
-        room = max(1, width - kinds - _GAP - 6)
-        path = middle_cut(path, max(room // 2, room - cell_len(_MISSING) - _GAP) if gone else room)
-        left_over = room - cell_len(path) - _GAP
-        note = tail_cut(note, left_over) if left_over >= min(cell_len(note), 12) else ""
-        left = f"{kind}{' ' * (kinds - cell_len(kind) + _GAP)}"
-        middle = f"{path}{' ' * _GAP if note else ''}"
-        gap = " " * max(1, width - cell_len(left) - cell_len(middle) - cell_len(note) - cell_len(length))
         return Content.assemble(
-            (left, "$text-muted"), (middle, style), (note, "$text-muted"), gap, (length, "$text-muted")
+            (path, "$text-muted" if is_gone else ""),
+            (f"{set_cell_size(tail_cut(note, left), left)}{length:>{_SIZE_CELLS}}", "$text-muted"),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -29,13 +28,7 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
 
-
-def shown_time(at: datetime, now: datetime) -> str:
-    """Write a time as `14:02:07`, on another day as `21 Nov 14:02`, in another year as `21 Nov 2025`."""
-    at = at.astimezone()
-    if at.date() == now.date():
-        return f"{at:%H:%M:%S}"
-    return f"{at.day} {at:%b %H:%M}" if at.year == now.year else f"{at.day} {at:%b %Y}"
+_TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def describe_version(version: Version) -> str:
@@ -44,9 +37,9 @@ def describe_version(version: Version) -> str:
     return f"{version.what}{of_session}"
 
 
-def _row(version: Version, now: datetime) -> Content:
+def _row(version: Version) -> Content:
     return Content.assemble(
-        f"{shown_time(version.at, now):<15}",
+        f"{version.at.astimezone():{_TIME}}  ",
         (f"{size(version.size):>6}  ", "$text-muted"),
         describe_version(version),
         (f"  {middle_cut(clean_line(version.name, 200), 44)}", "$text-muted"),
@@ -165,9 +158,8 @@ class CompareScreen(DocumentScreen[None]):
     def _show_legend(self, sides: tuple[Version, Version] | None) -> None:
         legend = Content("")
         if sides is not None:
-            now = datetime.now().astimezone()
             left, right = (
-                Content.assemble((sign, f"bold {style}"), f" {_describe(side, now)}")
+                Content.assemble((sign, f"bold {style}"), f" {_describe(side)}")
                 for sign, style, side in zip("-+", ("$error", "$success"), sides, strict=True)
             )
             start = right_column(self.view.scrollable_content_region.width)
@@ -222,12 +214,11 @@ class CompareScreen(DocumentScreen[None]):
                 self._other = other
                 start_job(self, self._compare, "compare")
 
-        now = datetime.now().astimezone()
-        rows = LetterKeyList(*(Option(_row(version, now)) for version in listed), id="versions-found")
+        rows = LetterKeyList(*(Option(_row(version)) for version in listed), id="versions-found")
         title = f"Compare {clean_line(self.path.name, 60)} with"
         self.app.push_screen(ChoiceScreen(title, rows, listed, "compare"), chosen)
 
 
-def _describe(version: Version, now: datetime) -> str:
+def _describe(version: Version) -> str:
     name = f" {clean_line(version.name, 60)}" if version.what == "another file" else ""
-    return f"{shown_time(version.at, now)} {describe_version(version)}{name}, {size(version.size)}"
+    return f"{version.at.astimezone():{_TIME}} {describe_version(version)}{name}, {size(version.size)}"

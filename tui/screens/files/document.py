@@ -14,8 +14,7 @@ from textual.widgets import Input
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.export import save_csv
-from ua_tui.tui.screens.files.link import follow_link
-from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.screens.files.link import choose_link, follow_link
 from ua_tui.tui.viewers.claims.view import EvidencePanel
 from ua_tui.tui.viewers.cursor_body import BodyCommand, OpenArticle, SaveCsv
 from ua_tui.tui.viewers.view.chrome import Key, KeyLine, TitleLine
@@ -111,7 +110,7 @@ class DocumentScreen(Modal[Answer]):
 
     def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
         """Let the person choose one of several links."""
-        self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
+        choose_link(self.app, event.links, event.choose)
 
     # Keys
 

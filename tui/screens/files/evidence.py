@@ -176,13 +176,11 @@ class ReportScreen(DocumentScreen[None]):
         if not (claims := self._needed_claims()):
             return
         if numbers := self.doubtful if doubtful else range(len(claims)):
-            self.choose_claim(
-                self._next(numbers, step, "doubtful claim" if doubtful else "claim"), opens=False
-            )
+            self.choose_claim(self._next(numbers, step), opens=False)
         else:
             self.notify("No claim is doubtful.")
 
-    def _next(self, numbers: Sequence[int], step: int, what: str) -> int:
+    def _next(self, numbers: Sequence[int], step: int) -> int:
         view, current = self.view, self.view.claim
         was_left = view.claim_row(current) >= 0 and not self._is_visible(current)
         if current < 0 or was_left:
@@ -190,10 +188,6 @@ class ReportScreen(DocumentScreen[None]):
             ahead = [number for number in numbers if (view.claim_row(number) >= top) == (step > 0)]
         else:
             ahead = [number for number in numbers if (number - current) * step > 0]
-            if not ahead:
-                again = f"{'First' if step > 0 else 'Last'} {what} again."
-                is_only = list(numbers) == [current]
-                self.notify(f"This is the only {what}." if is_only else again)
         return (ahead or numbers)[0 if step > 0 else -1]
 
     def _is_visible(self, number: int) -> bool:
@@ -237,7 +231,7 @@ class ReportScreen(DocumentScreen[None]):
         every = range(len(claims))
         wanted = (number, *(self.doubtful or every))
         found = next((each for each in wanted if self._is_visible(each)), None)
-        self.choose_claim(self._next(self.doubtful or every, 1, "claim") if found is None else found)
+        self.choose_claim(self._next(self.doubtful or every, 1) if found is None else found)
 
     async def _show_source(self, session: Path, source: Source, passage: SourcePassage) -> None:
         name, folder = source.session, session

@@ -1,14 +1,20 @@
-"""Asks before a link is opened in the browser."""
+"""Asks before a link is opened in the browser, and lets the person choose one of several."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
 
+from textual.app import App
 from textual.dom import DOMNode
 
+from ua_tui.core.text import clean_line
+from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.links import browser_link, leads_to
+from ua_tui.tui.viewers.view.links import FoundLink
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words, fields
 
 Answer = Literal["open", "copy"]
@@ -62,3 +68,21 @@ def follow_link(owner: DOMNode, url: str, *, note: str = "") -> None:
             owner.app.open_url(link.url)
 
     owner.app.push_screen(LinkScreen(url, note), answered)
+
+
+def choose_link(app: App[Any], links: Sequence[FoundLink], choose: Callable[[str], object]) -> None:
+    """Offer links by their text and their host; `choose` gets the address of the chosen one."""
+    from textual.command import SimpleCommand
+
+    from ua_tui.tui.screens.application.command_palette import Palette
+
+    commands = (SimpleCommand(_name_of(each), partial(choose, each.url)) for each in links)
+    app.push_screen(Palette(app.screen, commands, "Search for links…"))
+
+
+def _name_of(link: FoundLink) -> str:
+    if not link.text:
+        return clean_line(link.url, 400)
+    leads = browser_link(link.url)
+    host = "not a web link" if leads is None else leads.host.removeprefix("www.")
+    return f"{tail_cut(link.text, 120)} · {host}"

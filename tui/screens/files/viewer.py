@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -56,7 +57,6 @@ class ViewerScreen(ReportScreen):
     Args:
         path: the file.
         root: the folder of the session; paths are shown relative to it.
-        copies: where sanitised copies for the browser are written; the user's cache folder by default.
         read_only: whether the file belongs to a past session, so that it cannot be edited or deleted.
         line: the line of its text to show first, from 1; 0 for its beginning, in the form to read.
         passage: the passage to show first, if it is there.
@@ -75,7 +75,6 @@ class ViewerScreen(ReportScreen):
         path: Path,
         root: Path | None = None,
         *,
-        copies: Path | None = None,
         read_only: bool = False,
         line: int = 0,
         passage: Passage | None = None,
@@ -84,7 +83,6 @@ class ViewerScreen(ReportScreen):
         self.document: Document | None = None
         self.raw = False
         self.root = root
-        self.copies = copies
         self.read_only = read_only
         self._line = line
         self._passage = passage
@@ -411,9 +409,7 @@ class ViewerScreen(ReportScreen):
     def open_source(self, path: Path, session: Path, passage: Passage) -> None:
         """Show a source of a claim."""
         read_only = self.read_only or session != self.root
-        self.app.push_screen(
-            ViewerScreen(path, session, copies=self.copies, read_only=read_only, passage=passage)
-        )
+        self.app.push_screen(ViewerScreen(path, session, read_only=read_only, passage=passage))
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -450,7 +446,7 @@ class ViewerScreen(ReportScreen):
 
     def action_open_outside(self) -> None:
         """Open the file in another program; HTML in the browser, without scripts."""
-        start_job(self, open_outside, "outside", self, self.path, self.copies)
+        start_job(self, open_outside, "outside", self, self.path)
 
     @property
     def has_all_rows(self) -> bool:
@@ -529,10 +525,7 @@ class ViewerScreen(ReportScreen):
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row."""
         session = session_of(self.path, self.root)
-
-        def viewer(path: Path) -> ViewerScreen:
-            return ViewerScreen(path, session, copies=self.copies, read_only=self.read_only)
-
+        viewer = partial(ViewerScreen, root=session, read_only=self.read_only)
         start_job(self, open_article, "article", self, found, session, viewer)
 
     def _relative(self) -> str:

@@ -37,7 +37,6 @@ from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.widgets.dialog import Dialog
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
@@ -76,19 +75,11 @@ class SessionAccess:
 def show_find(
     app: App[str], database: KnowledgePlace | None, sessions: SessionAccess, words: str = ""
 ) -> None:
-    """Show what any session found for these words; a search that is open already is shown again."""
-    stack = app.screen_stack
-    opened = next((screen for screen in stack if isinstance(screen, FindScreen)), None)
-    if opened is None:
+    """Show what any session found for these words; a search that is in front goes to them."""
+    if isinstance(app.screen, FindScreen):
+        app.screen.search_for(words)
+    else:
         app.push_screen(FindScreen(database, sessions, words))
-        return
-    above = stack[stack.index(opened) + 1 :]
-    if any(isinstance(screen, Dialog) for screen in above):
-        app.notify("Answer or close this question first.", markup=False)
-        return
-    for screen in reversed(above):
-        screen.dismiss(None)
-    opened.search_for(words)
 
 
 class _Words(Input):
@@ -186,7 +177,7 @@ class FindScreen(Modal[None]):
 
     def _show(self, results: Results, *, keep: bool) -> None:
         self._results = results
-        self._list.show(results.hits, self._messages(results), keep=keep)
+        self._list.show_hits(results.hits, self._messages(results), keep=keep)
         self._show_title()
         self._show_notices(results.notices)
         if self._opens_first:

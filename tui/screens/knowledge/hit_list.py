@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -36,25 +35,16 @@ class HitList(KeyedList[Hit]):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._message: Sequence[str] = ()
-        self._now = datetime.now(UTC)
 
     def name_of(self, row: Hit) -> str:
         """The number of the document."""
         return str(row.id)
 
-    def show(self, hits: Sequence[Hit], message: Sequence[str] = (), *, keep: bool = False) -> None:
+    def show_hits(self, hits: Sequence[Hit], message: Sequence[str] = (), *, keep: bool = False) -> None:
         """Show hits from the first one, or with `keep` at the hit under the cursor; without hits the message."""
-        before, top = self._cursor if keep else None, self._top
         self._message = message
-        self._now = datetime.now(UTC)
-        self.list_rows([*{hit.id: hit for hit in hits}.values()])
-        first = self.entries[0].key if self.entries else None
-        self.set_cursor(before if before in self.rows.index else first)
-        if keep and self.cursor_index > 0:
-            self._top = (min(top[0], len(self.entries) - 1), top[1])
-            self.show_entry(self._cursor)
-        else:
-            self.update_rows()
+        rows = [*{hit.id: hit for hit in hits}.values()]
+        self.show(rows, self.name_of(rows[0]) if rows and not keep else None)
 
     def estimate(self, entry: Listed[Hit], width: int) -> int:
         """Guess that the passage fills its lines."""
@@ -88,7 +78,7 @@ class HitList(KeyedList[Hit]):
 
     def _title_line(self, hit: Hit, width: int) -> Line:
         muted = self.palette["lines--muted"]
-        date = f"  {tail_cut(day_of(hit, self._now), DAY_CELLS):>{DAY_CELLS}}"
+        date = f"  {tail_cut(day_of(hit), DAY_CELLS):>{DAY_CELLS}}"
         room = max(1, width - _KIND_CELLS - 2 - len(date))
         title = tail_cut(title_of(hit), room)
         # The site gets what the title leaves.

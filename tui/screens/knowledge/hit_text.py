@@ -77,14 +77,12 @@ def notes_of(hit: Hit) -> Iterator[str]:
         yield f"+{hit.more:,} more from this page"
 
 
-def day_of(hit: Hit, now: datetime | None = None) -> str:
-    """Return the date of publication, or else when the text was found: the time if that is the day of `now`."""
+def day_of(hit: Hit) -> str:
+    """Return the date of publication, or else the day on which the text was found."""
     if hit.date:
         # A source may state the time, too, or a date in words.
         return clean_line(hit.date[:DAY_CELLS] if hit.date[4:5] == "-" else hit.date, 40)
-    shown = moment(hit.made_at)
-    is_today = now is not None and shown.startswith(moment(now.timestamp())[:DAY_CELLS])
-    return shown[DAY_CELLS + 1 :] if is_today else shown[:DAY_CELLS]
+    return moment(hit.made_at)[:DAY_CELLS]
 
 
 def citation(hit: Hit) -> str:

@@ -44,15 +44,6 @@ def reveal_line(text: str) -> str:
     return reveal(text).replace("\n", "⏎")
 
 
-def inner_tools(arguments: dict[str, Any]) -> list[str]:
-    """Return the names of the tools that a call of MULTI_EXECUTE runs, in the order of its arguments."""
-    tools = arguments.get("tools")
-    if not isinstance(tools, list):
-        return []
-    slugs = [tool.get("tool_slug") for tool in tools if isinstance(tool, dict)]
-    return [reveal(slug) for slug in slugs if isinstance(slug, str)]
-
-
 def argument_lines(arguments: dict[str, Any]) -> list[str]:
     """Write arguments one per line, nested ones indented; nothing is omitted or shortened."""
     return list(_lines(arguments, 0)) or ["(none)"]

@@ -172,12 +172,15 @@ class ArgumentsEditor(Entry):
     async def edit_outside(self, edit: Callable[[str, str], Awaitable[str | None]]) -> None:
         """Change all arguments with `edit`, which gets them as JSON and the name of a file; None changes nothing.
 
-        What was written for a question that no longer waits is copied.
+        A text that is no value of its field stays to be mended. What was written for a question that no longer waits
+        is copied.
         """
         texts = self._texts()
         current = next((text for field, text in texts if not field.path), None)
         if current is None:
-            current = as_json(with_texts(self._base, [(_lenient(*each), each[1]) for each in texts]))
+            if (changed := self.changed) is None:
+                return
+            current = as_json(changed)
         app = self.app
         if (text := await edit(current, "arguments.json")) is None:
             return
@@ -229,12 +232,3 @@ class _FieldRow(Horizontal):
         """The text as it is now."""
         areas = self.query(TextArea)
         return areas.first().text if areas else self._given
-
-
-def _lenient(field: ArgumentField, text: str) -> ArgumentField:
-    """The field, or one that takes a text that is no value of it, so that the text is not lost."""
-    try:
-        field.parse(text)
-    except FormError:
-        return ArgumentField(field.path, field.label, "")
-    return field

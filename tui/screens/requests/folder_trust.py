@@ -15,8 +15,6 @@ from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot, Words
 
 FolderAnswer = Answer | Literal["view", "not_now"]
 
-_MOST_DIFFERENT = 200
-
 
 class FolderTrustScreen(Dialog[FolderAnswer | None]):
     """Asks whether to trust a folder. Esc and Enter postpone the decision: the files have no effect then."""
@@ -76,9 +74,7 @@ def _details(question: FolderQuestion) -> Iterator[Widget]:
     about = "Its files have no effect until you answer. They would change:"
     if question.difference:
         yield Words("Since you answered, this has changed:", "facts")
-        lines = [reveal(each) for each in question.difference[:_MOST_DIFFERENT]]
-        more = len(question.difference) - _MOST_DIFFERENT
-        yield ArgumentsView([*lines, f"and {more} more lines"] if more > 0 else lines)
+        yield ArgumentsView([reveal(each) for each in question.difference])
         about = "Its files have no effect until you answer again. In total they change:"
     yield Words(about, "facts")
     for group, title in GROUPS.items():

@@ -14,17 +14,15 @@ from textual.containers import Vertical
 from ua_tui.core.agent.permissions.actions import (
     Action,
     actions_of,
-    can_be_remembered,
     server_of,
     short_name,
 )
 from ua_tui.core.agent.permissions.gate import REASON_LIMIT, PermissionReply
 from ua_tui.core.agent.permissions.policy import is_free
 from ua_tui.core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
-from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.core.text import as_sentence
-from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
+from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, reveal, thought_of
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.headings import heading_of
 from ua_tui.tui.screens.requests.text_answer import TextAnswer, WritingDialog, characters_left
@@ -33,7 +31,6 @@ from ua_tui.tui.widgets.dialog import Box, Choice, FactRows, Foot, Words
 
 DENY = PermissionReply(allow=False)
 ONCE = PermissionReply(allow=True)
-MOST_NAMED = 4
 _UNTIL = {
     "session": "Allow for this session, until it ends",
     "folder": "Allow in this folder, until you remove it in /permissions",
@@ -42,6 +39,7 @@ _UNTIL = {
 _LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
 _FEW_ROWS = [(0, "-few-rows"), (20, "-many-rows")]
 _REASON = "write('#reasoning')"
+_EXCEPT = "except those that reach beyond this machine or can do anything, which still ask."
 _READ_ON = "↓ to read the rest before allowing"
 _SUBMIT = {
     "session": "Allow for this session",
@@ -54,8 +52,7 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
     """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it is not answered here.
 
     Rules for the session, the folder and everywhere are offered only if one is narrow enough: for a tool that acts
-    outside or can do anything, one that names where it may go. `seen` are the tools that ran in this session, each with
-    its server; they show what a rule would cover. Relative paths begin at `folder`.
+    outside or can do anything, one that names where it may go. Relative paths begin at `folder`.
 
     What the call does is first, and nothing allows it before the end of that was in view, also after a jump to the end.
     """
@@ -68,7 +65,6 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
         self,
         event: PermissionAsked,
         waiting: int = 0,
-        seen: Collection[tuple[str, str]] = (),
         folder: Path = Path(),
     ) -> None:
         super().__init__()
@@ -78,7 +74,6 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
         self._waiting = waiting
         self._is_read = False
         self._subjects = event.subjects or [short_name(event.tool_name)]
-        self._seen = seen
         # A pattern can be judged by eye only if the names have no invisible characters.
         hidden = any(reveal(subject) != subject for subject in self._subjects)
         self._scopes = (
@@ -91,7 +86,7 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
         """Show what the call does with every argument, then the tool and why it asks, and the answers."""
         event = self.event
         server, tool = _split(event.tool_name)
-        subjects = [reveal(subject) for subject in event.subjects] or inner_tools(event.input)
+        subjects = [reveal(subject) for subject in event.subjects]
         runs = [subject for subject in subjects if subject not in (tool, reveal(event.tool_name))]
         facts = [
             ("Tool", f"{tool} ({server})" if server else tool),
@@ -233,10 +228,7 @@ class PermissionScreen(WritingDialog[PermissionReply | None]):
         if set(rules) == {exact_pattern(subject) for subject in self._subjects}:
             count = "this tool" if len(rules) == 1 else f"these {len(rules)} tools"
             return f"Covers only {count}. Use * to cover more, e.g. {first_word(self._subjects[0])}*", True
-        return (
-            f"Covers {_covered(rules, self._subjects, server_of(self.event.tool_name), self._seen)}.",
-            True,
-        )
+        return f"Covers {', '.join(self._subjects)}, and other matching tools, {_EXCEPT}", True
 
 
 def _in_question(event: PermissionAsked, subjects: Collection[str]) -> list[Action]:
@@ -248,30 +240,6 @@ def _in_question(event: PermissionAsked, subjects: Collection[str]) -> list[Acti
             Action(f"mcp__{server}__{subject}" if server else subject, event.input) for subject in subjects
         )
     return [replace(action, here=event.acts_here) for action in actions if not is_free(action)]
-
-
-def _covered(
-    patterns: Collection[str], subjects: Collection[str], server: str, seen: Collection[tuple[str, str]]
-) -> str:
-    """Describe what patterns cover: the tools of the call, others that ran already, and all others that match."""
-    names = [
-        name
-        for where, name in sorted(seen)
-        if where == server
-        and name not in subjects
-        and can_be_remembered(name)
-        and any(
-            Rule("allow", pattern).matches(Action(f"mcp__{server}__{name}", {}), Path())
-            for pattern in patterns
-        )
-    ]
-    covered = [*subjects, *(reveal(name) for name in names)]
-    more = len(covered) - MOST_NAMED
-    listed = ", ".join(covered[:MOST_NAMED]) + (f" and {more} more that ran here" if more > 0 else "")
-    return (
-        f"{listed}, and other matching tools, except those that reach beyond this machine or can do anything, "
-        "which still ask"
-    )
 
 
 def _split(tool_name: str) -> tuple[str, str]:

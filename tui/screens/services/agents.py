@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from textual.content import Content
@@ -17,7 +18,7 @@ from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
-from ua_tui.tui.screens.services.row_screen import MUTED, ServersScreen, field, hanging
+from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.workers import start_job
 
@@ -32,10 +33,8 @@ _STATES = {
 _FROMS = {"project": "folder", "user": "yours", "shipped": "ua-tui"}
 
 
-class AgentsScreen(ServersScreen[RosterEntry]):
+class AgentsScreen(RowScreen[RosterEntry]):
     """Lists the files as they are now; the running session keeps what it read at its start.
-
-    The tools are checked again whenever the session's servers report something.
 
     Args:
         settings: the settings.
@@ -48,7 +47,8 @@ class AgentsScreen(ServersScreen[RosterEntry]):
     def __init__(
         self, settings: Settings, session: Callable[[], SessionPort | None], *, places: Places | None = None
     ) -> None:
-        super().__init__(session)
+        super().__init__()
+        self._find_session = session
         self._settings = settings
         self._places = places
         self._setting_problems: tuple[str, ...] = ()
@@ -59,16 +59,12 @@ class AgentsScreen(ServersScreen[RosterEntry]):
         self.title_line.show("Sub-agents and skills", facts="reading …")
         self.action_read()
 
-    def handle_servers(self, servers: Sequence[McpServer]) -> None:
-        """Check the tools again."""
-        self.action_read()
-
     def action_read(self) -> None:
         """Read the files again."""
         start_job(self, self._read, "agents")
 
     async def _read(self) -> None:
-        session = self.find_session()
+        session = self._find_session()
         controls = session.controls if session is not None else None
         known = controls.servers.known if controls is not None else ()
         try:
@@ -141,13 +137,15 @@ class AgentsScreen(ServersScreen[RosterEntry]):
 
 def _counts(entries: Sequence[RosterEntry]) -> str:
     """How many there are, and how many have a problem."""
-    agents = sum(each.kind == "agent" and each.state in ("ready", "broken") for each in entries)
-    skills = sum(each.kind == "skill" and each.state == "ready" for each in entries)
+    count = Counter(each.kind for each in entries if each.state in ("ready", "broken"))
     problems = sum(bool(each.problems) for each in entries)
-    commands = sum(each.kind == "command" and each.state == "ready" for each in entries)
-    text = f"{agents} sub-agents · {quantity(skills, 'skill')} on"
-    text += f" · {quantity(commands, 'command')}" if commands else ""
-    return f"{text} · {problems} problem{'s' if problems > 1 else ''}" if problems else text
+    facts = (
+        f"{count['agent']} sub-agents",
+        f"{quantity(count['skill'], 'skill')} on",
+        quantity(count["command"], "command") if count["command"] else "",
+        quantity(problems, "problem") if problems else "",
+    )
+    return " · ".join(filter(None, facts))
 
 
 def _tools(entry: RosterEntry) -> str:

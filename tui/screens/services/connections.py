@@ -22,7 +22,7 @@ from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.doctor.findings import Check, OnCheck, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
-from ua_tui.core.events.types import McpServer
+from ua_tui.core.events.types import Event, McpServer, McpStatus
 from ua_tui.core.json_values import table_of
 from ua_tui.core.provider.credentials import Credential, credentials_of
 from ua_tui.core.provider.probe import model_server, shown_server
@@ -36,7 +36,7 @@ from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.login import LoginScreen
-from ua_tui.tui.screens.services.row_screen import MUTED, ServersScreen, field, hanging
+from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import NARROW
@@ -79,7 +79,7 @@ def origin(server: McpServer) -> str:
     return ORIGINS.get(server.name, "custom")
 
 
-class ConnectionsScreen(ServersScreen[McpServer]):
+class ConnectionsScreen(RowScreen[McpServer]):
     """Shows what the session is connected to; servers can be reconnected and disabled.
 
     Args:
@@ -102,14 +102,16 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         *,
         examine: Examine | None = None,
     ) -> None:
-        super().__init__(session)
+        super().__init__()
         self._settings = settings
+        self._find_session = session
+        self._session: SessionPort | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._controls: Session | None = None
         self._examine = examine
         self._definitions: dict[str, UserServer] = {}
         self._checks: list[Check] = []
         self._testing = False
-        self._following = False
         self._failure = ""
         self._trace = ""
         self._problems: dict[Destination, str] = {}
@@ -141,8 +143,15 @@ class ConnectionsScreen(ServersScreen[McpServer]):
 
     # -- display -----------------------------------------------------------------------------
 
-    def handle_servers(self, servers: Sequence[McpServer]) -> None:
-        """Show the servers as they are now."""
+    def on_unmount(self) -> None:
+        """Stop listening to the session."""
+        self._unsubscribe()
+
+    def _handle_event(self, event: Event) -> None:
+        if isinstance(event, McpStatus) and self.is_mounted:
+            self._show_servers(event.servers)
+
+    def _show_servers(self, servers: Sequence[McpServer]) -> None:
         self.rows = servers
         self.show_rows()
 
@@ -264,11 +273,11 @@ class ConnectionsScreen(ServersScreen[McpServer]):
 
     def _refresh_state(self) -> None:
         if self._session is None:
-            if (session := self.find_session()) is None:
+            if (session := self._find_session()) is None:
                 return
-            self._controls = session.controls
-            self.handle_servers(self._controls.servers.known if self._controls is not None else ())
-        assert self._session is not None
+            self._session, self._controls = session, session.controls
+            self._unsubscribe = session.bus.subscribe(self._handle_event)
+            self._show_servers(self._controls.servers.known if self._controls is not None else ())
         if self._controls is not None:
             self._controls.servers.refresh()
         trace = self._session.trace
@@ -317,9 +326,9 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         if self._testing:
             self.warn("The tests are already running.")
             return
-        self._testing = self._following = True
+        self._testing = True
         self._checks, self._failure = [], ""
-        self._show_checks()
+        self._follow_checks()
         start_job(self, self._test, "doctor")
 
     async def _test(self) -> None:
@@ -327,14 +336,20 @@ class ConnectionsScreen(ServersScreen[McpServer]):
 
         def add(check: Check) -> None:
             self._checks.append(check)
-            self._show_checks()
+            self._follow_checks()
 
         try:
             await (self._examine or run_checks_in_child)(self._settings, add)
         except UniversalAgentError as error:
             self._failure = error.advice.sentence
         self._testing = False
+        self._follow_checks()
+
+    def _follow_checks(self) -> None:
         self._show_checks()
+        # Their place is known only after the layout.
+        shown = self.query_one("#connections-checks")
+        self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
 
     def _show_checks(self) -> None:
         listed = sorted(self._checks, key=lambda check: _ORDER.get(check.name, len(_ORDER)))
@@ -362,16 +377,7 @@ class ConnectionsScreen(ServersScreen[McpServer]):
             could = can_start(listed)
             verdict = "✓ A session can start." if could else "✗ A session cannot start: fix the lines with ✗."
             lines.append(Content.styled(verdict, "$success" if could else "$error"))
-        shown = self.query_one("#connections-checks", Words)
-        shown.update(Content("\n").join(lines))
-        if self._following:
-            # Unless the person scrolled elsewhere; their place is known only after the layout.
-            self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
-
-    def action_scroll_details(self, pages: int) -> None:
-        """Scroll the details, and follow the checks no longer."""
-        self._following = False
-        super().action_scroll_details(pages)
+        self.query_one("#connections-checks", Words).update(Content("\n").join(lines))
 
 
 def _target(target: str, problems: Mapping[Destination, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import ClassVar, Generic, TypeVar
 
@@ -12,8 +12,6 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 
-from ua_tui.core.events.types import Event, McpServer, McpStatus
-from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column, titles
@@ -130,39 +128,6 @@ class RowScreen(Modal[None], Generic[Row]):
                 found = "" if chosen else found(row)
             parts.append((column.cell(column.text(row)), found))
         return Content.assemble(*parts).truncate(self._width)
-
-
-class ServersScreen(RowScreen[Row]):
-    """A screen of rows that depend on the servers of the session.
-
-    Args:
-        session: returns the session; None before it starts.
-    """
-
-    def __init__(self, session: Callable[[], SessionPort | None]) -> None:
-        super().__init__()
-        self._find_session = session
-        self._session: SessionPort | None = None
-        self._unsubscribe: Callable[[], None] = lambda: None
-
-    @abstractmethod
-    def handle_servers(self, servers: Sequence[McpServer]) -> None:
-        """Show what the session says of its servers."""
-
-    def find_session(self) -> SessionPort | None:
-        """The session, which is listened to as soon as there is one."""
-        if (session := self._find_session()) is not None and session is not self._session:
-            self._unsubscribe()
-            self._session, self._unsubscribe = session, session.bus.subscribe(self._handle_event)
-        return session
-
-    def on_unmount(self) -> None:
-        """Stop listening."""
-        self._unsubscribe()
-
-    def _handle_event(self, event: Event) -> None:
-        if isinstance(event, McpStatus) and self.is_mounted:
-            self.handle_servers(event.servers)
 
 
 def field(label: str, text: str, width: int, style: str = "") -> Content:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from textual.app import ComposeResult
-from textual.content import Content
 
 from ua_tui.core.events.units import duration
 from ua_tui.core.text import as_sentence, clean, clean_line
@@ -102,8 +101,8 @@ class QuitScreen(Dialog[QuitAnswer]):
 
     def __init__(
         self,
-        queued: int = 0,
-        activity: Callable[[], Activity] | None = None,
+        queued: int,
+        activity: Callable[[], Activity],
         now: Callable[[], float] = time.time,
     ) -> None:
         # A key that is held down must not be an answer.
@@ -115,10 +114,8 @@ class QuitScreen(Dialog[QuitAnswer]):
     def compose(self) -> ComposeResult:
         """Show what runs, what would be stopped and what is kept."""
         with Box("Quit", "-asks"):
-            yield Words(
-                "The agent has finished." if self._is_done else "The agent is still working.", "heading"
-            )
-            yield Words(self._facts(), "facts", id="quit-facts")
+            yield Words(kind="heading")
+            yield Words(kind="facts", id="quit-facts")
             yield Words(self._advice(), "advice")
             yield Foot(
                 Choice("n", "Stay", "stay", "answer('stay')"),
@@ -127,15 +124,9 @@ class QuitScreen(Dialog[QuitAnswer]):
             )
 
     def on_mount(self) -> None:
-        """Refresh what runs every second."""
+        """Show what runs, again every second."""
+        self._refresh()
         self.set_interval(1.0, self._refresh)
-
-    @property
-    def _is_done(self) -> bool:
-        return self._activity is not None and not self._activity().queries
-
-    def _facts(self) -> Content:
-        return fields(*_rows(self._activity(), self._now())) if self._activity is not None else Content("")
 
     def _advice(self) -> str:
         key = self.keys.shown("quit")
@@ -145,12 +136,13 @@ class QuitScreen(Dialog[QuitAnswer]):
         return (waiting if self._queued else "") + f"Saved files are kept. Press {key} again to stop at once."
 
     def _refresh(self) -> None:
+        activity = self._activity()
         for heading in self.query(".heading").results(Words):
-            heading.update("The agent has finished." if self._is_done else "The agent is still working.")
+            heading.update("The agent is still working." if activity.queries else "The agent has finished.")
         for facts in self.query(".facts").results(Words):
-            facts.update(self._facts())
+            facts.update(fields(*_rows(activity, self._now())))
         for wait in self.query("#wait"):
-            wait.display = not self._is_done
+            wait.display = bool(activity.queries)
 
 
 def _rows(activity: Activity, now: float) -> list[tuple[str, str]]:

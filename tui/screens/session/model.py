@@ -153,9 +153,6 @@ class ModelScreen(WritingDialog[ModelChoice | None]):
 
     def leave(self) -> None:
         """Close the dialog without a change."""
-        if self._choice.effort != self._now.effort:
-            effort = effort_of(self._now.effort)
-            self.app.notify(f"Effort not changed ({effort}): press Enter on a model to apply it.")
         self.dismiss(None)
 
     def _explain_fallback(self, text: str) -> tuple[str, bool]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from textual.content import Content
-from textual.widgets import OptionList
 
 from ua_tui.core.events.units import money, quantity
 from ua_tui.core.session.rewinding import Prospect
@@ -38,16 +37,10 @@ class RewindScreen(ChoiceScreen[Query]):
     """
 
     def __init__(self, queries: Sequence[Query]) -> None:
-        self._queries = list(reversed(queries))
+        newest_first = list(reversed(queries))
         rows = LetterKeyList(id="rewind-queries")
-        rows.show_rows(map(_row, self._queries), 0)
-        self._after = Words(kind="facts", id="rewind-after")
-        super().__init__("Rewind to which query?", rows, self._queries, "show what would change", self._after)
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show what came after the query."""
-        undone = self._queries[: event.option_index + 1]
-        self._after.update(f"Undoes {describe_work(undone)}.")
+        rows.show_rows(map(_row, newest_first), 0)
+        super().__init__("Rewind to which query?", rows, newest_first, "show what would change")
 
 
 def _row(query: Query) -> Content:

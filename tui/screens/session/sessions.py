@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -56,7 +54,7 @@ class SessionList(ColumnList[Summary]):
     Attributes:
         found: the line that a search has found in a session, by its name; none without a search.
         depths: how deep a fork is below the first session of its family, by its name.
-        marked: the names of the marked sessions, at most two, in the order in which they were marked.
+        marked: the name of the marked session; empty if none is.
     """
 
     BINDINGS = bindings("SessionList")
@@ -71,12 +69,11 @@ class SessionList(ColumnList[Summary]):
         super().__init__(id=id)
         self.found: Mapping[str, str] = {}
         self.depths: Mapping[str, int] = {}
-        self.marked: tuple[str, ...] = ()
+        self.marked = ""
 
     def toggle_mark(self, name: str) -> None:
-        """Mark a session, or no longer; a third mark removes the first."""
-        others = tuple(each for each in self.marked if each != name)
-        self.marked = others if len(others) < len(self.marked) else (*others, name)[-2:]
+        """Mark a session instead of another one, or no longer."""
+        self.marked = name if name != self.marked else ""
         self.redraw()
 
     def name_of(self, row: Summary) -> str:
@@ -116,21 +113,14 @@ class SessionList(ColumnList[Summary]):
 
     def mark(self, row: Summary) -> tuple[str, Style]:
         """The sign of its state, or that it is marked."""
-        if row.name in self.marked:
+        if row.name == self.marked:
             return _MARKED, self.get_component_rich_style("sessions--marked")
         has_colour = row.state in {"running", "crashed", "corrupt"}
         style = self.get_component_rich_style(f"sessions--{row.state}") if has_colour else self.muted
         return _MARKS[row.state], style
 
     def _when(self, summary: Summary) -> str:
-        if (at := summary.started) is not None:
-            return moment(at) or _UNKNOWN
-        with suppress(ValueError, OverflowError):
-            # The name of the folder has it, too.
-            name = summary.name[len("session_") :][:15]
-            named = datetime.strptime(name, "%Y%m%d_%H%M%S").astimezone()
-            return moment(named) or _UNKNOWN
-        return _UNKNOWN
+        return (summary.started is not None and moment(summary.started)) or _UNKNOWN
 
 
 def _cost(row: Summary) -> str:
@@ -302,7 +292,7 @@ class SessionsScreen(Modal[Path | None]):
         if self._found is not None:
             search = f"filter: {tail_cut(clean_line(self._query, 200), _QUERY_CELLS)} · "
             search += f"{self.keys.shown('screen.leave')} clears"
-        marked = f"{len(self._list.marked)} marked" if self._list.marked else ""
+        marked = "1 marked" if self._list.marked else ""
         parts = (search, marked, self._activity, SORTS[self._sort], counted)
         facts = " · ".join(filter(None, parts))
         title = self.query_one(TitleLine)
@@ -387,26 +377,23 @@ class SessionsScreen(Modal[Path | None]):
             export_session(self.app, self._index.folder(chosen.name))
 
     def action_mark(self) -> None:
-        """Mark the session under the cursor, or no longer; at most two are marked."""
+        """Mark the session under the cursor, or no longer."""
         if (chosen := self._list.chosen) is not None:
             self._list.toggle_mark(chosen.name)
             self._show_title()
 
     def action_compare(self) -> None:
-        """Compare both marked sessions, or the one under the cursor with the marked one, else with the current one."""
+        """Compare the session under the cursor with the marked one, or else with the current one."""
         from ua_tui.tui.screens.session.comparison import ComparisonScreen
 
         chosen = self._list.chosen
-        marked = names = [name for name in self._list.marked if name in self._all]
-        if len(names) < 2 and chosen is not None:
-            other = next((name for name in (*marked, self._current) if name not in (None, chosen.name)), None)
-            names = [chosen.name, other] if other is not None else []
-        if len(names) < 2:
+        others = {name: None for name in (self._list.marked, self._current) if name in self._all}
+        if chosen is None or not (names := [name for name in others if name != chosen.name]):
             mark = self.keys.shown("sessions.mark")
             self.warn(f"Mark another session with {mark} first, as a comparison needs two.")
             return
         # The older one is what the newer one is compared with.
-        a, b = sorted(map(self._index.folder, names), key=lambda folder: natural_key(folder.name))
+        a, b = map(self._index.folder, sorted((chosen.name, names[0]), key=natural_key))
         self.app.push_screen(ComparisonScreen(a, b))
 
     def action_delete(self) -> None:

@@ -17,7 +17,6 @@ from ua_tui.core.provider.credentials import claude_program, find_login, login_c
 from ua_tui.core.provider.setup import SetupInput, SetupMethod, normalize_address, normalize_key
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal
-from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.foreground import NoProgram, run_suspended
 from ua_tui.tui.widgets.dialog import Choice, Words
 from ua_tui.tui.widgets.input_line import InputLine
@@ -171,15 +170,12 @@ class LoginPage(MessagePage):
         self._settings = settings
         self._log_in = log_in
 
-    @property
-    def _command(self) -> str:
-        return shlex.join(command_to_log_in(self._settings))
-
     def check(self) -> bool:
         """Check for a login and show the result; returns whether it can be used."""
         login = find_login(self._settings)
         try:
-            advice = f"{LOGIN_HELP} You can also run this in another terminal:\n{self._command}"
+            command = shlex.join(command_to_log_in(self._settings))
+            advice = f"{LOGIN_HELP} You can also run this in another terminal:\n{command}"
         except NoProgram as error:
             advice = str(error)
         self.show("Claude login", login.message, LOGIN_TERMS, advice)
@@ -195,13 +191,6 @@ class LoginPage(MessagePage):
         if code:
             self.notify(f"The command exited with code {code}.")
         return True
-
-    def copy_command(self) -> None:
-        """Copy the command that logs in."""
-        try:
-            copy_text(self.app, self._command, "Command")
-        except NoProgram as error:
-            self.notify(str(error))
 
 
 def paragraphs(texts: Sequence[str], warnings: Sequence[str] = (), gap: str = "\n\n") -> Content:

@@ -34,7 +34,6 @@ from ua_tui.tui.terminal.foreground import start_in_front
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words
 from ua_tui.tui.workers import start_job
 
-LETTERS = ("a", "c", "z", "l", "d")
 ALSO = (
     "You can also set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, in the environment. "
     "COMPOSIO_API_KEY adds mail, search and 500 more tools."
@@ -65,8 +64,8 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
     AT_ONCE = Dialog.AT_ONCE | {"choose"}
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(f"{number},{letter}", f"choose('{name}')", title, show=False)
-            for number, (letter, (name, title, _)) in enumerate(zip(LETTERS, METHODS, strict=True), start=1)
+            Binding(str(number), f"choose('{name}')", title, show=False)
+            for number, (name, title, _) in enumerate(METHODS, start=1)
         ),
         *bindings("SetupScreen"),
     ]
@@ -125,7 +124,6 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
                 Choice("Enter", "Use login", "use"),
                 Choice("i", "Log in here", "log_in"),
                 Choice("k", "Recheck", "refresh", "check_login"),
-                Choice("y", "Copy the command", "copy"),
                 Choice("Esc", "Back", "back"),
                 id="foot-login",
             )
@@ -252,11 +250,6 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
     async def _run_login(self) -> None:
         if await self.query_one(LoginPage).log_in():
             self.action_check_login()
-
-    def action_copy(self) -> None:
-        """Copy the command that logs in."""
-        if self._page == "login":
-            self.query_one(LoginPage).copy_command()
 
     def action_use(self) -> None:
         """Use the login that was found."""

@@ -203,16 +203,11 @@ class FleetScreen(Modal[None]):
         yield from (row for row in shown if row.is_over)
 
     def _matches(self, row: AnyRow) -> bool:
-        match row:
-            case FleetBatch():
-                text = f"{row.name} {row.owner} {row.id} {'paused' if row.paused else ''}"
-            case FleetWorker():
-                text = row.name
-            case FleetRow():
-                text = f"{WORDS[row.state]} {row.title} {row.activity} {row.batch_name}"
-                text += f" {row.name} {row.where} {row.owner}"
-        folded = text.casefold()
-        return all(word in folded for word in self._query.casefold().split())
+        """Whether the state of a row and its details contain what is typed."""
+        if not (words := self._query.casefold().split()):
+            return True
+        text = " ".join((WORDS[self._list.state_of(row)], *self._describe(row))).casefold()
+        return all(word in text for word in words)
 
     def _show_title(self) -> None:
         part, facts = self._part, list[str]()
@@ -265,29 +260,32 @@ class FleetScreen(Modal[None]):
 
     def on_keyed_list_highlighted(self) -> None:
         """Show details of the row under the cursor."""
-        row, detail = self._list.chosen, self.query_one("#fleet-detail", Static)
+        empty = "Nothing found." if self._query else f"No {self._shown} yet."
+        row, lines = self._list.chosen, ["" if self._fleet.is_reading else empty]
+        if row is not None:
+            lines = self._describe(row)
+        self.query_one("#fleet-detail", Static).update(Content("\n").join(map(Content, lines)))
+
+    def _describe(self, row: AnyRow) -> list[str]:
+        """The details of a row: two lines."""
         match row:
-            case None:
-                empty = "Nothing found." if self._query else f"No {self._shown} yet."
-                lines = ["" if self._fleet.is_reading else empty]
             case FleetBatch():
-                lines = self._describe_batch(row)
+                return self._describe_batch(row)
             case FleetWorker():
                 where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
-                lines = [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
-            case FleetRow(id=id_) if id_ in (_COLLAPSED, _MORE):
-                lines = [f"{self.keys.shown('fleet.waiting')} switches between the list and the number."]
-            case _:
-                lines = self._describe(row)
-        detail.update(Content("\n").join(map(Content, lines)))
-
-    def _describe(self, row: FleetRow) -> list[str]:
-        about = [row.title, row.batch_name, row.name, row.where, row.owner, "private" if row.private else ""]
-        if row.started is not None:
-            word = "submitted" if row.state == "waiting" else "started"
-            about.append(f"{word} {moment(row.started)}")
-        about += ["demo" if row.demo else "", f"job {clean_line(row.job, 8)}" if row.job else ""]
-        return [row.activity or WORDS[row.state], " · ".join(filter(None, about))]
+                return [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
+            case FleetRow() if row.id in (_COLLAPSED, _MORE):
+                return [f"{self.keys.shown('fleet.waiting')} switches between the list and the number."]
+            case FleetRow():
+                word = "submitted" if row.state == "waiting" else "started"
+                about = [
+                    *(row.title, row.batch_name, row.name, row.where, row.owner),
+                    "private" if row.private else "",
+                    f"{word} {moment(row.started)}" if row.started is not None else "",
+                    "demo" if row.demo else "",
+                    f"job {clean_line(row.job, 8)}" if row.job else "",
+                ]
+                return [row.activity or WORDS[row.state], " · ".join(filter(None, about))]
 
     def _describe_batch(self, row: FleetBatch) -> list[str]:
         about = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +11,7 @@ from pathlib import Path
 from textual import getters
 from textual.app import ComposeResult
 from textual.timer import Timer
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 
 from ua_tui.core.events.tool_names import tool_label, tool_name
 from ua_tui.core.events.types import UNSTAMPED, Event
@@ -38,7 +37,6 @@ from ua_tui.tui.viewers.tool_call.body import (
     result_text,
 )
 from ua_tui.tui.viewers.tool_call.sections import SectionsBody
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
@@ -56,28 +54,16 @@ _MARKS = {
 
 
 class CallView(DocumentView):
-    """Shows the sections of a call; an update replaces them without flicker.
-
-    Args:
-        copy_arguments: copies the arguments of the call.
-        leave: is called when the cursor is moved down from the last row.
-    """
+    """Shows the sections of a call; an update replaces them without flicker."""
 
     BINDINGS = bindings("CallView")
-
-    def __init__(
-        self, copy_arguments: Callable[[], object], leave: Callable[[], object], *, id: str | None = None
-    ) -> None:
-        super().__init__(id=id)
-        self._copy_arguments = copy_arguments
-        self._leave = leave
 
     def action_copy_arguments(self) -> None:
         """Copy the arguments; in a table of results, where the key opens the page of a row, do that."""
         if _opens_pages(self.cursor_body):
             self.action_command("article")
         else:
-            self._copy_arguments()
+            self.query_ancestor(ToolCallScreen).action_copy_arguments()
 
     def show_call(self, body: SectionsBody) -> None:
         """Show a call or an update of it; cursor and folds are kept."""
@@ -87,14 +73,6 @@ class CallView(DocumentView):
             self.extend(body)
         else:
             self.show(body)
-
-    def action_scroll(self, step: int) -> None:
-        """Move up or down; from the last row, leave the view."""
-        body = self.cursor_body
-        if step > 0 and body is not None and body.entries and body.cursor >= body.entries - 1:
-            self._leave()
-        else:
-            super().action_scroll(step)
 
 
 class ToolCallScreen(DocumentScreen[str | None]):
@@ -108,7 +86,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
     """
 
     PARTS = (CallView,)
-    AUTO_FOCUS = "CallView"
     view = getters.query_one(CallView)
 
     @property
@@ -134,15 +111,11 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self._clock: Timer | None = None
         self._drawn = replace(call)
 
-    def compose(self) -> ComposeResult:
-        """Create title, content, details of a row, files, search line and keys."""
-        yield TitleLine(id="call-title")
-        view = CallView(self.action_copy_arguments, self._focus_files, id="call-view")
-        yield view
-        yield DetailPanel(id="call-detail", min_lines=_DETAIL_FROM)
-        yield ArtifactList(view.focus, id="call-artifacts")
-        yield Input(id="call-search", compact=True)
-        yield KeyLine(id="call-keys")
+    def compose_content(self) -> ComposeResult:
+        """Create the call, the details of a row, and the files."""
+        yield CallView(id="viewer-view")
+        yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
+        yield ArtifactList(id="call-artifacts")
 
     def on_mount(self) -> None:
         """Show the call."""
@@ -289,11 +262,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
                 self._show_artifacts()
                 return
         self.dismiss(path)
-
-    def _focus_files(self) -> None:
-        listed = self.query_one(ArtifactList)
-        if listed.files:
-            listed.focus()
 
     # -- keys -------------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ from ua_tui.tui.viewers.document import Body, joined, styled
 
 _SLOW_BYTES = 512 * 1024
 _FIRST_ROWS = 60
+_FEW_ITEMS = 3
 _MAX_ROWS = 100_000
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -150,7 +151,7 @@ class JsonTree(CursorBody):
     def __init__(self, level: Level, *, first_number: int = 0) -> None:
         self.first_number = first_number
         self.root = Branch(level)
-        self._unfold_small()
+        self._unfold_first()
 
     @property
     def entries(self) -> int:
@@ -293,16 +294,25 @@ class JsonTree(CursorBody):
 
         return BackgroundWork(prepare, "unfolding")
 
-    def _unfold_small(self) -> None:
-        for place in range(min(len(self.root.values), _FIRST_ROWS)):
-            value = self.root.values[place]
-            if len(memoryview(value)) > _SLOW_BYTES and len(self.root.values) > 1:
-                continue
-            level = readable_level(value)
-            if level is not None and (
-                len(level[1]) + self.root.rows <= _FIRST_ROWS or len(self.root.values) == 1
-            ):
-                self.root.unfold(place, level)
+    def _unfold_first(self) -> None:
+        """Unfold level by level what fits on a screen, as services wrap the data of a tool in several objects.
+
+        The items of an inner list of several stay folded: each is a row that previews its content.
+        """
+        branches = [self.root]
+        while branches and self.root.rows <= _FIRST_ROWS:
+            folded = [
+                (branch, place, level)
+                for branch in branches
+                if branch is self.root or branch.names is not None or len(branch.values) <= _FEW_ITEMS
+                for place, value in enumerate(branch.values[:_FIRST_ROWS])
+                if len(memoryview(value)) <= _SLOW_BYTES or (branch is self.root and len(branch.values) == 1)
+                if (level := readable_level(value)) is not None
+            ]
+            branches = []
+            for branch, place, level in folded:
+                if len(folded) == 1 or self.root.rows + len(level[1]) <= _FIRST_ROWS:
+                    branches += filter(None, [branch.unfold(place, level)])
 
     def _unfold_all(self) -> Callable[[], None]:
         path = self.cursor_place()

@@ -35,8 +35,8 @@ from ua_tui.tui.viewers.articles.results import (
     results_table,
 )
 from ua_tui.tui.viewers.bodies.json_text import json_body
-from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
-from ua_tui.tui.viewers.bodies.json_values import Level, open_level
+from ua_tui.tui.viewers.bodies.json_tree import JsonTree
+from ua_tui.tui.viewers.bodies.json_values import open_level
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
 from ua_tui.tui.viewers.bodies.record_table import record_table
@@ -107,9 +107,6 @@ _MAX_TEXT = 4 * 1024 * 1024
 _MAX_TREE = 128 * 1024 * 1024
 _SHORT_PROMPT_LINES = 6
 _PICTURE_STEP = 6
-_UNFOLDED_ROWS = 60
-_UNFOLDED_ITEMS = 3
-_UNFOLDED_BYTES = 256 * 1024
 
 
 def is_agent(started: ToolCallStarted) -> bool:
@@ -296,39 +293,12 @@ def _json_or_text(text: str, *, as_text: bool, tables: bool = False) -> Body:
         if not as_text and len(text) <= _MAX_TREE:
             level = open_level(text.strip().encode("utf-8", "replace"))
             if level is not None:
-                return (record_table(level) if tables else None) or _unfolded(JsonTree(level))
+                return (record_table(level) if tables else None) or JsonTree(level)
         elif len(text) <= _MAX_TEXT:
             return json_body(text.strip())
     except (ValueError, RecursionError):
         pass
     return _text(text)
-
-
-def _unfolded(tree: JsonTree) -> JsonTree:
-    """Unfold as many levels as fit on a screen, as services wrap the data of a tool in several objects.
-
-    The items of a list of several stay folded: each is a row that previews its content.
-    """
-    branches = [tree.root]
-    while branches:
-        inner: list[Branch] = []
-        folded: list[tuple[Branch, int, Level]] = []
-        for branch in branches:
-            if branch.names is None and len(branch.values) > _UNFOLDED_ITEMS:
-                continue
-            for place in range(min(len(branch.values), _UNFOLDED_ROWS)):
-                if (child := branch.children.get(place)) is not None:
-                    inner.append(child)
-                elif len(memoryview(branch.values[place])) <= _UNFOLDED_BYTES:
-                    level = open_level(branch.values[place])
-                    if level is not None and level[1]:
-                        folded.append((branch, place, level))
-        more = sum(len(level[1]) for _, _, level in folded)
-        if len(folded) > 1 and tree.root.rows + more > _UNFOLDED_ROWS:
-            break
-        inner += [found for branch, place, level in folded if (found := branch.unfold(place, level))]
-        branches = inner
-    return tree
 
 
 def _encode(value: Any) -> str:

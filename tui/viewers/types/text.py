@@ -47,11 +47,6 @@ _MAGIC = (
     (b"\x1f\x8b", 0, "Gzip data"),
     (b"\x28\xb5\x2f\xfd", 0, "Zstandard data"),
     (b"SQLite format 3\0", 0, "SQLite database"),
-    (b"ID3", 0, "MP3 audio"),
-    (b"OggS", 0, "Ogg audio or video"),
-    (b"fLaC", 0, "FLAC audio"),
-    (b"WAVE", 8, "WAV audio"),
-    (b"AVI ", 8, "AVI video"),
     (b"\x7fELF", 0, "Program (ELF)"),
 )
 

@@ -121,14 +121,10 @@ class DocumentView(ScrollView, can_focus=True):
 
     @dataclass
     class LinksFound(Message):
-        """The document has several links; `choose` is called with the URL that the reader chooses, or None.
-
-        The cursor of the list starts at `first`.
-        """
+        """The document has several links, from the first one in view on; `choose` gets the URL that is chosen."""
 
         links: Sequence[FoundLink]
-        first: int
-        choose: Callable[[str | None], None]
+        choose: Callable[[str], None]
 
     @dataclass
     class Requested(Message):
@@ -509,15 +505,14 @@ class DocumentView(ScrollView, can_focus=True):
         found = await in_thread(links_in, self._rows)
         if len(found) > 1:
             at = first_from(found, int(self.scroll_offset.y))
-            self.post_message(self.LinksFound(found, at, self._follow))
+            self.post_message(self.LinksFound([*found[at:], *found[:at]], self._follow))
         elif found:
             self._follow(found[0].url)
         else:
             self.notify("This document has no links.")
 
-    def _follow(self, url: str | None) -> None:
-        if url:
-            self.post_message(LinkClicked(url))
+    def _follow(self, url: str) -> None:
+        self.post_message(LinkClicked(url))
 
     # -- movement ---------------------------------------------------------------------------------
 
