@@ -247,20 +247,20 @@ class Table:
         `lead` is the sentence before the table, which may have its scale: "All figures in thousands."
         """
         headers: dict[int, str] = {}
+        # For each column in which row a cell from above ends, and what it says.
         above: dict[int, tuple[int, str]] = {}
         if self.caption:
             yield _block("caption", self.caption, (), section=section)
-        for row in filter(None, self.rows):
+        for number, row in enumerate(filter(None, self.rows)):
             is_heading = all(cell.is_header for cell in row)
             written = _PERIOD.sub("", " ".join(cell.text for cell in row))
             is_first = row is self.rows[0] and not any(map(str.isdigit, written))
             text, column = "", 0
             cells: list[Cell] = []
             spans: list[Span] = []
-            begun: dict[int, tuple[int, str]] = {}
-            beside = " ".join(label for rows, label in above.values() if rows and label)
+            beside = " ".join(label for _, (end, label) in sorted(above.items()) if end > number and label)
             for cell in row[:_MOST_CELLS]:
-                while above.get(column, (0, ""))[0]:
+                while above.get(column, (0, ""))[0] > number:
                     column += 1
                 start = len(text) + bool(text)
                 if cell.text:
@@ -273,9 +273,8 @@ class Table:
                         headers[each] = f"{headers.get(each, '')} {cell.text}".strip()
                     if cell.height > 1:
                         label = cell.text if each == column and not (is_heading or is_first) else ""
-                        begun[each] = cell.height, label
+                        above[each] = number + cell.height, label
                 column += max(cell.width, 1)
-            above = {each: (rows - 1, label) for each, (rows, label) in (above | begun).items() if rows > 1}
             if text:
                 kind: BlockKind = "heading" if is_heading else "row"
                 yield _block(
