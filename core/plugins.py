@@ -142,8 +142,12 @@ def _within(seconds: float, work: Callable[[], T]) -> T:
     """Run work in a thread of its own; a thread that never ends is abandoned."""
     try:
         return begin_apart(work).result(seconds)
+    except UniversalAgentError:
+        raise
     except TimeoutError:
         raise PluginError(f"it did not load within {seconds:g} seconds; fix or uninstall it") from None
+    except Exception as error:
+        raise PluginError(f"it failed ({type(error).__name__}); fix or uninstall it") from error
 
 
 def _origin(point: EntryPoint) -> str:

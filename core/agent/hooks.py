@@ -7,6 +7,7 @@ Hooks run in this process, between the model's request and its execution: `PreTo
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -24,7 +25,7 @@ from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.permissions.actions import subjects_of
 from ua_tui.core.agent.permissions.arguments import Arguments, ToolInput
-from ua_tui.core.agent.permissions.gate import PermissionGate, changes_in
+from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import is_search
 from ua_tui.core.agent.permissions.taint import LARGEST_READ, Taint, has_addresses
 from ua_tui.core.errors import AgentError, Denied
@@ -56,7 +57,7 @@ STOPPED_HINT = (
 )
 _CHANGED = (
     "The person changed the arguments of this call before allowing it: it did what they want, not exactly what you "
-    "asked for. The changes: {}"
+    "asked for. It ran with: {}"
 )
 
 
@@ -172,7 +173,10 @@ class AgentHooks(msgspec.Struct, eq=False):
         copies.effective_input = changed
         self.taint.note_call(tool_name, changed)
         if tool_name != ASK_USER and changed != before:
-            copies.note = _CHANGED.format("; ".join(changes_in(changed, before))[:LONGEST_TEXT])
+            own = {key: value for key, value in changed.items() if key not in before or before[key] != value}
+            left_out = [key for key in before if key not in changed]
+            copies.note = _CHANGED.format(json.dumps(own, ensure_ascii=False)[:LONGEST_TEXT])
+            copies.note += f" Without: {', '.join(left_out)}." if left_out else ""
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])

@@ -103,7 +103,7 @@ class Inflater:
         try:
             decoded: bytes = self._inflate.decompress(data, *most)
         except self._damage as error:
-            if not self._size and self._name == "deflate":
+            if self._raw == len(data) and self._name == "deflate":
                 # Some servers send the raw format, without the zlib header that the standard requires.
                 self._name, self._inflate = "", zlib.decompressobj(-15)
                 return self._decoded(data)
@@ -215,7 +215,7 @@ def check_type(given: str) -> None:
         FetchRefused: they cannot; says what the file is and what can be tried instead.
     """
     types = _DATA["types"]
-    is_text = given.startswith("text/") or given in types["read"] or given.endswith(("+json", "+xml"))
+    is_text = given.partition("/")[0] == "text" or given in types["read"] or given.endswith(("+json", "+xml"))
     if is_text and given not in _DATA["refused"][0]["parts"]:
         return
     found = next(each for each in _DATA["refused"] if any(part in given for part in each["parts"]))

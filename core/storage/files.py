@@ -133,16 +133,17 @@ class Root:
         """
         split_path(relative)
         content = BytesIO(data) if isinstance(data, bytes) else data
+        size = content.seek(0, os.SEEK_END)
         content.seek(0)
         digest = hashlib.file_digest(content, "sha256").hexdigest() if once else ""  # type: ignore[arg-type]  # it can be read into
         for name in numbered(relative):
             if self.exists(name):
                 # It can be a folder, or be gone meanwhile.
                 with suppress(WorkspaceError):
-                    if once:
+                    if once and self.size(name) == size:
                         with self.opened(name) as other:
                             if hashlib.file_digest(other, "sha256").hexdigest() == digest:
-                                return Written(name, other.tell(), digest, is_new=False)
+                                return Written(name, size, digest, is_new=False)
                 continue
             content.seek(0)
             # A link that has the name is refused: the next name is tried.

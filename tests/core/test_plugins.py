@@ -57,6 +57,7 @@ async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) 
         ("async def register(pipelines): ...", "does not name a plain function"),
         (DENIES.format(reason="x", priority=0, more="raise SystemExit(3)"), "its handlers failed"),
         ("def register(pipelines): pipelines.register('tool.before', print)", "there is no pipeline"),
+        ("class Odd(Exception):\n    __str__ = None\nraise Odd", "it failed (TypeError)"),
     ],
 )
 async def test_what_fails_is_left_out_and_reported(plugged: Plugged, source: str, reported: str) -> None:

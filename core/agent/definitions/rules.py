@@ -121,6 +121,8 @@ def read_rules(value: Any, agent: str, *, origin: str, compiled: bool = True) ->
 
 
 def _rule(fields: SubagentRule, agent: str, where: str, *, compiled: bool) -> SubagentRule:
+    if fields.agent:
+        raise SettingsError(f"{where} has the unknown field `agent`")
     if (fields.requires is None) == (fields.checked is None):
         raise SettingsError(f"{where} needs one of the fields requires and checked")
     path = fields.requires or fields.checked or ""

@@ -24,6 +24,7 @@ import msgspec
 
 from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.agent.permissions.arguments import WORDS, fold
+from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.net.urls import DEFAULT_PORTS
 
 MAILBOX = "mailto:"
@@ -259,7 +260,7 @@ def _spellings(address: str) -> set[int]:
         is_web = address.lstrip().lower().startswith(("http:", "https:"))
         return set() if is_web or not address.strip() else {_hash(_AS_IT_IS + address)}
     host, path, query, fragment = parts
-    hosts = {host, host.lower().removeprefix("www.")}
+    hosts = {host, (ascii_host(host) or host.lower()).removeprefix("www.")}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}
     # The query without what only tracks readers, and its beginnings.
     parameters = query.split("&")

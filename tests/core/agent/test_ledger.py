@@ -218,6 +218,7 @@ async def test_a_wrapper_names_the_action_that_ran_already(workspace: Workspace)
 
 async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(workspace: Workspace) -> None:
     # What cannot be recorded does not run, whoever allowed it.
+    bread = f"bread{', bread' * 100} and jam"
     for refusal in ("", "This was not run: no database."):
         hooked = Hooked(workspace)
         assert (await hooked.before("mcp__notes__take_note", {"text": "milk"}))[0] == "ask"
@@ -225,13 +226,14 @@ async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(worksp
 
         def answer(event: Event, gate: PermissionGate = hooked.gate) -> Event:
             if isinstance(event, PermissionAsked):
-                reply = PermissionReply(True, input={"text": "bread"})
+                reply = PermissionReply(True, input={"text": bread})
                 asyncio.get_running_loop().call_soon(gate.answer, event.request_id, reply)
             return event
 
         hooked.gate.publish = answer
         context: Any = SimpleNamespace(tool_use_id="t1")
-        result: Any = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
+        given = {"text": "milk", "for": "ann"}
+        result: Any = await hooked.hooks.may_use("mcp__notes__take_note", given, context)
         if refusal:
             assert (result.behavior, result.message) == ("deny", refusal)
             assert hooked.gate.denied.get("t1") == refusal
@@ -240,9 +242,11 @@ async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(worksp
             allowed.ledger.refusal = refusal
             assert await allowed.before("mcp__notes__take_note", {}) == ("deny", refusal)
         else:
-            assert (result.behavior, result.updated_input) == ("allow", {"text": "bread"})
-            begun = [key_of(Action("mcp__notes__take_note", {"text": "bread"}))]
+            assert (result.behavior, result.updated_input) == ("allow", {"text": bread})
+            begun = [key_of(Action("mcp__notes__take_note", {"text": bread}))]
             assert list(hooked.ledger.begun[0]) == begun
+            # The agent reads all of it.
+            assert hooked.hooks.copies["t1"].note.endswith(f'ran with: {{"text": "{bread}"}} Without: for.')
 
 
 def test_a_server_declares_which_of_its_tools_only_read() -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from tests.core.cases import cases_of
 from ua_tui.core.errors import ConnectionFailed, FetchRefused
 from ua_tui.core.net.addresses import Routes, is_public, parse_endpoint
-from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding
+from ua_tui.core.net.bodies import Inflater, check_type, content_type, declared_encoding
 from ua_tui.core.net.client import RETRY_AFTER_CAP, Fetcher
 from ua_tui.core.net.dialer import GuardedBackend
 from ua_tui.core.toolkit.sources.web_page import guess_encoding
@@ -578,3 +578,20 @@ def test_a_body_unpacks_the_same_in_whatever_pieces_it_comes(
     pieces = [inflater.feed(packed[at : at + step]) for at in range(0, len(packed), step)]
     inflater.finish()
     assert b"".join(pieces) == data
+
+
+def test_a_zlib_body_of_which_a_byte_comes_alone_is_not_taken_for_a_raw_one() -> None:
+    # Without its first byte, this is a raw body.
+    raw = zlib.compress(b"hello")[2:-4]
+    inflater = Inflater("deflate", 10_000)
+    inflater.feed(b"x")
+    with pytest.raises(ConnectionFailed, match="damaged"):
+        inflater.feed(b"\xff" + raw)
+    inflater = Inflater("deflate", 10_000)
+    inflater.feed(b"x")
+    with pytest.raises(ConnectionFailed, match="damaged"):
+        inflater.feed(raw)
+
+
+def test_a_type_without_its_second_half_is_a_text() -> None:
+    check_type("text")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -181,6 +182,23 @@ def test_write_new_counts_on_and_loses_nothing(root: Root) -> None:
     assert {*names} == {"out/report.v1.html", *(f"out/report.v1-{number}.html" for number in range(2, 9))}
     assert {root.read(name) for name in names} == {str(number).encode() for number in range(8)}
     assert [root.write_new("plain", b"").path for _ in range(2)] == ["plain", "plain-2"]
+
+
+def test_of_files_of_one_name_only_those_of_its_size_are_compared(
+    root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, open_file = [], root.opened
+
+    def counted(name: str) -> Any:
+        opened.append(name)
+        return open_file(name)
+
+    monkeypatch.setattr(root, "opened", counted)
+    written = [root.write_new("a", content, once=True) for content in (b"large", b"one", b"two", b"two")]
+    assert [(each.path, each.size, each.is_new) for each in written] == [
+        ("a", 5, True), ("a-2", 3, True), ("a-3", 3, True), ("a-3", 3, False),
+    ]  # fmt: skip
+    assert opened == ["a-2", "a-2", "a-3"]
 
 
 @pytest.fixture
