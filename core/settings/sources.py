@@ -112,7 +112,8 @@ def load_toml(content: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+        advice = "; put text in quotes" if "Invalid value" in str(error) else ""
+        raise SettingsError(f"{path} is not valid TOML: {error}{advice}.") from error
 
 
 def flat(table: Mapping[str, Any], settings: Sequence[str] = ()) -> Iterable[tuple[str, Any]]:

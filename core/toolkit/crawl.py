@@ -220,8 +220,7 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     except KnowledgeError as error:
         logger.warning("the page is fetched: %s", error)
         return None
-    # Of a page of which only a part is known there may be more by now.
-    if found is None or found[0].partial:
+    if found is None:
         return None
     page, article = found
     written = context.workspace.write(article_path(url, context.workspace.redactor), encode_article(article))

@@ -162,7 +162,7 @@ class Servers:
         return next((server for server in self.known if server.name == name), None)
 
     def _status(self, name: str) -> str:
-        return getattr(self._find(name), "status", "")
+        return server.status if (server := self._find(name)) is not None else ""
 
     def _refusal(self, name: str) -> str:
         shown = clean_line(name, 60)
@@ -217,7 +217,8 @@ class Servers:
 
     async def _add(self, agent: AgentClient, name: str, servers: ServerConfigs) -> None:
         # One that is added again is the last one.
-        self._added = {**{each: how for each, how in self._added.items() if each != name}, name: servers}
+        self._added.pop(name, None)
+        self._added[name] = servers
         # The agent drops added servers that are not listed.
         await agent.add_servers({each: how for added in self._added.values() for each, how in added.items()})
 

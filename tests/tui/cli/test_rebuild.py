@@ -15,7 +15,8 @@ def test_it_says_what_was_rebuilt_and_what_could_not_be_read(tmp_path: Path, cap
     begun = SessionStarted(seq=1, session_id="s", workspace="/w", cwd="/", version="1")
     asked = QueryReceived(seq=2, query_id="q1", text="why?")
     later = b'{"event":"from_later","seq":3,"at":"2026-11-21T14:02:00Z"}'
-    lines = [encode_event(begun), encode_event(asked), later, b"damaged", b'{"event":']
+    earlier = b'{"event":"server_trust_asked","seq":4,"at":"2026-11-21T14:02:00Z","server":"notes"}'
+    lines = [encode_event(begun), encode_event(asked), later, earlier, b"damaged", b'{"event":']
     (folder / "journal.jsonl").write_bytes(b"\n".join(lines))
     assert main(["rebuild", "latest", "--workspace", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines() == [
