@@ -35,7 +35,6 @@ _LIKE_A_PATH = re.compile(r"/|\.\w{1,8}$")
 _TARGETS = listed("upload_targets")
 _ABOUT_UPLOADS = frozenset(listed("about_uploads"))
 _MOST_FILES = 100
-_MOST_NODES = 1_000
 _LONGEST = 1_000
 
 
@@ -188,7 +187,7 @@ def _target(arguments: JsonMapping) -> str | None:
 
 def _stored_files(arguments: JsonMapping) -> Iterator[JsonMapping]:
     """The files among the arguments that were stored for the tool before, as Composio's tools take them."""
-    for each in values_within(arguments, _MOST_NODES):
+    for each in values_within(arguments):
         match each:
             case {"s3key": str(key)} | {"s3_key": str(key)} if key:
                 yield each

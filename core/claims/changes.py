@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import msgspec
 
@@ -41,7 +41,16 @@ def compare_claims(before: Iterable[Claim], after: Iterable[Claim]) -> ClaimChan
     old, new = ([claim for claim in claims if claim.kind != "link"] for claims in (before, after))
     earlier: dict[int, int] = {}
     later: dict[int, int] = {}
-    for _, left, right in sorted(_alike(old, new), key=lambda pair: (-pair[0], pair[1], pair[2])):
+    # Equal ones are taken first: among thousands of alike sentences there are millions of pairs.
+    places = defaultdict[tuple[str, str, frozenset[str]], list[int]](list)
+    for left in reversed(range(len(old))):
+        places[_said(old[left])].append(left)
+    for right, claim in enumerate(new):
+        if known := places[_said(claim)]:
+            earlier[right] = known.pop()
+            later[earlier[right]] = right
+    alike = _alike(old, new, {*later}, {*earlier})
+    for _, left, right in sorted(alike, key=lambda pair: (-pair[0], pair[1], pair[2])):
         if left not in later and right not in earlier:
             earlier[right], later[left] = left, right
     pairs = [(old[left], new[right]) for right, left in sorted(earlier.items())]
@@ -53,22 +62,28 @@ def compare_claims(before: Iterable[Claim], after: Iterable[Claim]) -> ClaimChan
     )
 
 
-def _alike(old: Sequence[Claim], new: Sequence[Claim]) -> Iterator[tuple[float, int, int]]:
-    """The pairs whose sentences are alike, and how much; equal words count more than any others."""
+def _alike(
+    old: Sequence[Claim], new: Sequence[Claim], taken_before: Set[int], taken_after: Set[int]
+) -> Iterator[tuple[float, int, int]]:
+    """The pairs of the others whose sentences are alike, and how much; equal words count more than any others."""
     words = [_words(claim) for claim in old]
     having = defaultdict[tuple[str, str], list[int]](list)
     for left, before in enumerate(old):
-        for word in words[left]:
+        for word in words[left] if left not in taken_before else ():
             having[before.kind, word].append(left)
     for right, after in enumerate(new):
         own = _words(after)
         shared = Counter[int]()
-        for word in own:
+        for word in own if right not in taken_after else ():
             shared.update(having.get((after.kind, word), ()))
         for left, both in shared.items():
             share = both / (len(words[left]) + len(own) - both)
             if share >= _LEAST_ALIKE:
                 yield share + (_exact(old[left]) == _exact(after)), left, right
+
+
+def _said(claim: Claim) -> tuple[str, str, frozenset[str]]:
+    return claim.kind, _exact(claim), _words(claim)
 
 
 def _words(claim: Claim) -> frozenset[str]:

@@ -70,15 +70,17 @@ def read_written(result: ToolResult, workspace: Workspace, path: str, largest: i
 
 def _read_when_complete(workspace: Workspace, path: str, largest: int) -> bytes:
     end = time.monotonic() + 10.0
+    seen = None
     while time.monotonic() < end:
         with workspace.root.opened(path) as file:
             state = _state(file)
-            # The clock of a file system may be another one.
-            if abs(time.time() - state[2] / 1e9) >= _QUIET:
+            # By its own clock, which may be ahead of this one, a file at rest has not changed since the last look.
+            if state == seen or time.time() - state[2] / 1e9 >= _QUIET:
                 data = file.read(largest + 1)
                 if _state(file) == state:
                     return data
-        time.sleep(0.05)
+        seen = state
+        time.sleep(_QUIET)
     raise ObserverError(f"cannot read {path}: it is still being written; write it again when it is complete")
 
 

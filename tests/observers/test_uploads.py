@@ -61,6 +61,12 @@ def test_files_among_the_arguments_are_uploads_of_the_tool_they_are_given_to(
     assert "reports a failure" in str(outcome.note)
 
 
+def test_a_file_behind_a_long_argument_is_found(context: ObserverContext, result: Make) -> None:
+    arguments = {"to": "a@b.example", "rows": [["cell"] * 50] * 50, "attachment": STORED}
+    _, (file,) = run(context, result(MAIL, {"successful": True}, **arguments))
+    assert file["key"] == "u/1/report.pdf"
+
+
 def test_a_file_that_another_servers_tool_uploads_is_measured_only_in_the_workspace(
     context: ObserverContext, result: Make
 ) -> None:

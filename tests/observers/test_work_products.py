@@ -177,8 +177,9 @@ class Writer:
 
     PAUSE = 0.4
 
-    def __init__(self, path: Path, *, replaces: bool) -> None:
+    def __init__(self, path: Path, *, replaces: bool, ahead: float) -> None:
         self._path = path
+        self._ahead = ahead
         self._mode = "wb" if replaces else "ab"
         self._now = self._due = time.time()
         self.parts = [b"begun", b" part", b" part", b" whole"]
@@ -195,17 +196,23 @@ class Writer:
             self._due = self._now + self.PAUSE
             with self._path.open(self._mode) as file:
                 file.write(self.parts.pop(0))
-            os.utime(self._path, (self._now, self._now))
+            os.utime(self._path, (self._now + self._ahead, self._now + self._ahead))
 
 
+@pytest.mark.parametrize("ahead", [0, 60], ids=["same-clock", "clock-ahead"])
 @pytest.mark.parametrize(
     ("replaces", "whole"), [(False, b"begun part part whole"), (True, b" whole")], ids=["appends", "replaces"]
 )
 def test_a_file_that_others_continue_to_write_is_copied_once_it_rests(
-    context: ObserverContext, result: Make, monkeypatch: pytest.MonkeyPatch, replaces: bool, whole: bytes
+    context: ObserverContext,
+    result: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    replaces: bool,
+    whole: bytes,
+    ahead: float,
 ) -> None:
     path = context.workspace.path / "work_products/slow.md"
-    writer = Writer(path, replaces=replaces)
+    writer = Writer(path, replaces=replaces, ahead=ahead)
     monkeypatch.setattr(written_files, "time", writer)
     outcome = observe(context, result("Write", "ok", file_path=str(path)))
     assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == whole

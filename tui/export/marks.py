@@ -23,7 +23,7 @@ _MARKUP = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LINK = re.compile(r"\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*+\]\((?:[^()\n]|\([^()\n]*\))*+\)")
-_COVER = "\x00"
+COVER = "\x00"
 """Stands for each character of markup: no word, and no space."""
 _WORD_END, _CLOSING = re.compile(r"[\s|]|\Z"), " \t.,;:!?\"'”’»)]"
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t]*(?:\n|(?:[-+*#>|]|\d{1,3}[.)])(?:\s|\Z)))|\||\Z")
@@ -80,8 +80,17 @@ def _apart(found: Sequence[tuple[Place, int]], claims: Sequence[Claim]) -> list[
     return ranges
 
 
+def cover(text: str) -> str:
+    """Markdown without its markup: every character stays in its place."""
+    return _MARKUP.sub(lambda found: COVER * len(found[0]), text)
+
+
 def mark_markdown(
-    text: str, claims: Sequence[Claim], mark: Callable[[int], str], link: re.Pattern[str] = _LINK
+    text: str,
+    claims: Sequence[Claim],
+    mark: Callable[[int], str],
+    cover: Callable[[str], str] = cover,
+    link: re.Pattern[str] = _LINK,
 ) -> str:
     """Write `mark` of the number of each doubtful claim behind it.
 
@@ -91,7 +100,7 @@ def mark_markdown(
     Raises:
         Stopped: the result is no longer needed.
     """
-    covered = _MARKUP.sub(lambda found: _COVER * len(found[0]), text)
+    covered = cover(text)
     lines = covered.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     links = [found.span() for found in link.finditer(text)]

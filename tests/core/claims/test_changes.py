@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 from msgspec.structs import replace
 
 from ua_tui.core.claims.changes import compare_claims
@@ -59,3 +61,10 @@ def test_equal_words_that_are_judged_otherwise_are_named() -> None:
     assert [(old.state, new.state) for old, new in compare_claims(BEFORE, now).judged] == [
         ("found", "differs")
     ]
+
+
+def test_thousands_of_equal_claims_are_compared_at_once() -> None:
+    claims = [claim(str(number), f"Sales of tin: {number}") for number in range(1_500)]
+    began = time.process_time()
+    assert len(compare_claims(claims, claims).same) == 1_500
+    assert time.process_time() - began < 2

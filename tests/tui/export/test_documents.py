@@ -152,6 +152,16 @@ def test_a_mark_is_behind_the_word_and_in_no_link() -> None:
     assert [(each.href, each.style) for each in block.runs if "[" in each.text] == [("", "m"), ("", "m")]
 
 
+def test_only_tags_and_entities_are_markup() -> None:
+    text = "<pre>a 41<br>b</pre><p>See [1](page 2: 42 percent) of __init__<br>and 43<br></p>"
+    claims = [claim("41"), claim("42 percent"), claim("__init__"), claim("43", "not found")]
+    first, second = read_blocks(mark_claims(text, claims, lambda each: f"[{each.state}]"))
+    assert text_of(first.runs) == "a 41 [differs]\nb"
+    assert text_of(second.runs) == (
+        "See [1](page 2: 42 percent [differs]) of __init__ [differs]\nand 43 [not found]"
+    )
+
+
 def test_a_table_keeps_its_columns() -> None:
     rows = (
         "<tr><th>a</th><th colspan='2'>b</th></tr>"

@@ -187,3 +187,15 @@ async def test_the_caret_of_a_message_that_is_written_is_not_copied() -> None:
         handle_events(view, [TextDelta(query_id="q", message_id="m", text="Some words so far")])
         await pilot.pause()
         assert await choose(pilot, view, "words", "far▍") == "words so far"
+
+
+async def test_trees_and_the_indentation_of_code_are_copied_as_they_are() -> None:
+    view = ConversationPane()
+    app = Copying(view)
+    tree, code = "a\n├── b\n│   └── c\n└── d", "        deep = 1\n    shallow = 2\nx = 3"
+    async with app.run_test(size=(40, 30)) as pilot:
+        handle_events(view, [written(f"Files:\n\n```\n{tree}\n```\n\n```python\n{code}\n```")])
+        await pilot.pause()
+        assert await choose(pilot, view, "a", "└── d") == tree
+        assert await choose(pilot, view, "        deep", "x = 3") == code
+        assert await choose(pilot, view, "deep", "x = 3") == code.strip()

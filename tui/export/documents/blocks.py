@@ -12,7 +12,7 @@ import msgspec
 
 from ua_tui.core.claims.records import Claim
 from ua_tui.tui.export.convert import PICTURE
-from ua_tui.tui.export.marks import mark_markdown
+from ua_tui.tui.export.marks import COVER, mark_markdown
 from ua_tui.tui.export.prose import INLINE, NAME, TAG
 
 _STYLES = {
@@ -21,6 +21,7 @@ _STYLES = {
     "sub": "_",
 }  # fmt: skip
 _LINK = re.compile(r"<a\b.*?</a>", re.DOTALL)
+_MARKUP = re.compile(rf"{TAG.pattern}|&\#?[a-z0-9]{{1,40}}+;", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 # What XML cannot have.
 _ODD = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -81,16 +82,21 @@ def mark_claims(text: str, claims: Sequence[Claim], mark: Callable[[Claim], str]
     Raises:
         Stopped: the result is no longer needed.
     """
-    apart = TAG.sub(_apart, text)
-    return mark_markdown(apart, claims, lambda at: f'<span class="m">{mark(claims[at])}</span>', _LINK)
+    return mark_markdown(
+        text,
+        claims,
+        lambda at: f'<span class="m">{mark(claims[at])}</span>',
+        lambda html: _MARKUP.sub(_cover, html),
+        _LINK,
+    )
 
 
-def _apart(tag: re.Match[str]) -> str:
-    """A tag, behind an empty line if it is not inside a line of text."""
-    name = NAME.match(tag[0])
-    if name is not None and name[1] in INLINE:
-        return tag[0]
-    return ("\n" if tag[0].startswith("<br") else "\n\n") + tag[0]
+def _cover(markup: re.Match[str]) -> str:
+    """What stands for a tag or an entity: the end of a paragraph for a tag that is not inside a line of text."""
+    name = NAME.match(markup[0])
+    if name is None or name[1] in INLINE:
+        return COVER * len(markup[0])
+    return ("" if name[1] == "br" else "\n\n").ljust(len(markup[0]))
 
 
 def parts_of(block: Block) -> Iterator[Runs]:

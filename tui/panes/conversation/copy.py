@@ -112,18 +112,25 @@ def part_of_block(block: Block, rows: Sequence[str], start: Place, end: Place) -
         return text_of_block(block)
     if len(whole) <= LARGEST_UNWRAPPED:
         lines = "\n".join(plain(line).rstrip() for line in render_block(block, _WIDE, _THEME))
-        unwrapped = _BAR.sub("", lines)
+        # Lines beside a quotation are left out, but not those of a tree of files.
+        unwrapped = lines if "│" in text_of_block(block) else _BAR.sub("", lines)
         places = [at for at, character in enumerate(unwrapped) if not _MOVED.match(character)]
         # Columns of a table may be wrapped, and their texts in another order.
         if whole == "".join(unwrapped[at] for at in places):
-            return _cut(unwrapped, places[len(begun)], places[len(begun + chosen) - 1] + 1)
+            begin = places[len(begun)]
+            margin = unwrapped.rfind("\n", 0, begin) + 1
+            if drawn[first].isspace() and not unwrapped[margin:begin].strip():
+                begin = margin
+            return _cut(unwrapped, begin, places[len(begun + chosen) - 1] + 1)
     return _cut(drawn, first, last)
 
 
 def _cut(text: str, first: int, last: int) -> str:
     """The characters from `first` to `last`, without the margin of their lines."""
     column = first - text.rfind("\n", 0, first) - 1
-    return dedent(" " * column + text[first:last]).strip()
+    chosen = dedent(" " * column + text[first:last]).rstrip()
+    # What is left of it before a whole line is the indentation of code.
+    return chosen.lstrip("\n" if not column else None)
 
 
 def join_blocks(parts: Sequence[tuple[Block, str]]) -> str:
