@@ -168,7 +168,7 @@ def _ending(query: Query) -> str:
         facts.append(f"${end.cost_usd:.4f}")
     elif end.unpriced:
         facts.append("cost unknown")
-    error = f"\n\n{_fenced(end.error)}" if end.error else ""
+    error = f"\n\n{fenced(end.error)}" if end.error else ""
     return f"*{end.status.capitalize()}: {', '.join(facts)}.*{error}"
 
 
@@ -176,12 +176,12 @@ def _call(call: Call) -> Iterator[str]:
     outcome = "no result" if call.status is None else f"{call.status}, {call.duration_ms / 1000:.2f} s"
     nesting = "↳ " * call.depth
     yield f"### {nesting}{_code(call.label)} ({outcome}) at {_time(call.at)}"
-    yield _fenced(_pretty(call.input_preview), "json")
+    yield fenced(pretty_json(call.input_preview), "json")
     if call.stored_at is not None:
         yield f"Full result: {_link(call.stored_at)}"
     if call.result_preview:
         size = f"{call.result_size} bytes"
-        yield f"Result ({size}):\n\n{_fenced(call.result_preview)}"
+        yield f"Result ({size}):\n\n{fenced(call.result_preview)}"
 
 
 def _time(at: datetime) -> str:
@@ -196,7 +196,8 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in _RUN_OF_TICKS.findall(text)), default=0)
 
 
-def _fenced(text: str, language: str = "text") -> str:
+def fenced(text: str, language: str = "text") -> str:
+    """Write a text as a block of code, so that nothing of it is markup."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
@@ -213,7 +214,8 @@ def _link(path: str) -> str:
     return f"[{_code(path)}]({quote(path)})"
 
 
-def _pretty(json_text: str) -> str:
+def pretty_json(json_text: str) -> str:
+    """Indent a text of JSON; any other text is unchanged."""
     try:
         return msgspec.json.format(json_text, indent=2)
     except msgspec.DecodeError:

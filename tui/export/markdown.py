@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.records.formats import fenced
 from ua_tui.tui.export.convert import harmless_markdown, speakers_apart
 from ua_tui.tui.export.evidence import Evidence
 from ua_tui.tui.export.marks import mark_markdown
 from ua_tui.tui.export.records import Export, ReportText
 from ua_tui.tui.export.redaction import Redaction
-from ua_tui.tui.export.templates import demoted, fenced, plain, template
+from ua_tui.tui.export.templates import demoted, plain, template
 from ua_tui.tui.viewers.claims.marks import sign_of
 from ua_tui.tui.viewers.safe_html import convert_to_markdown
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -12,9 +12,8 @@ import msgspec
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.tool_names import tool_name
-from ua_tui.core.events.types import Event, SessionStarted
+from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import quantity
-from ua_tui.core.history.event_replay import EventReplay, SessionStats
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal_reader import PastJournal
@@ -24,7 +23,17 @@ from ua_tui.core.text import middle_truncate
 from ua_tui.core.version import VERSION
 from ua_tui.core.view import records
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.export.records import Artifact, Call, Costs, Export, Message, ModelCosts, Query, SessionFacts
+from ua_tui.tui.export.records import (
+    Artifact,
+    Call,
+    Costs,
+    Export,
+    Message,
+    ModelCosts,
+    Query,
+    SessionFacts,
+    SessionState,
+)
 
 _Item = TypeVar("_Item")
 
@@ -41,30 +50,21 @@ def read_session(folder: Path, redactor: Redactor, now: datetime) -> tuple[Expor
         JournalError: there is no journal that can be read, or it has no events.
         Stopped: the result is no longer needed.
     """
-    view, stats = SessionView(redactor, Root(folder)), SessionStats()
+    view = SessionView(redactor, Root(folder))
     recorded: set[str] = set()
-    replay = EventReplay(folder)
     with PastJournal(folder) as journal:
         for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
             check_stopped()
             for event in events:
                 if isinstance(event, SessionStarted):
                     recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}
-            _record(replay.add(events), stats, view)
-        _record(replay.rest(), stats, view)
-        damage = tuple(_damage(journal, runs_elsewhere(folder)))
-    if not stats.events:
+                view.add(event)
+        is_running = runs_elsewhere(folder)
+        damage = tuple(_damage(journal, is_running))
+    if not view.events:
         raise JournalError(f"the session in {folder} cannot be read: its journal has no events.")
     view.keep_unfinished()
-    stats.state = stats.end.state if stats.end else "running" if runs_elsewhere(folder) else "crashed"
-    return _export(view, now, stats, folder, damage), recorded
-
-
-def _record(events: Iterable[Event], stats: SessionStats, view: SessionView) -> None:
-    shown = list(events)
-    stats.add(shown)
-    for event in shown:
-        view.add(event)
+    return _export(view, now, "running" if is_running else "crashed", folder, damage), recorded
 
 
 def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
@@ -79,10 +79,10 @@ def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
 
 
 def _export(
-    record: SessionView, now: datetime, stats: SessionStats, folder: Path, damage: Sequence[str]
+    record: SessionView, now: datetime, unended: SessionState, folder: Path, damage: Sequence[str]
 ) -> Export:
     notices = list(damage)
-    started, queries = record.started, record.queries
+    started, queries, end, spent = record.started, record.queries, record.finished, record.costs
     queries_shown = _limited(queries, 500, "queries", notices)
     calls_shown = _limited(record.calls, 2_000, "calls", notices)
     artifacts = _limited(list(record.artifacts.values()), 2_000, "saved files", notices)
@@ -92,30 +92,32 @@ def _export(
     if heading.forked_from and heading.started is not None:
         # A fork began when it was forked.
         begun = datetime.fromtimestamp(heading.started, UTC)
+    stated = end.cost_usd if end else None
+    worked_ms = sum(query.end.duration_ms for query in queries if query.end)
     facts = SessionFacts(
         id=folder.name,
         title=heading.title or (queries[0].text if queries else ""),
-        state=stats.state,
+        state=end.state if end else unended,
         started=begun,
-        ended=record.finished.at if record.finished else record.last_at,
-        seconds=stats.seconds,
+        ended=end.at if end else record.last_at,
+        seconds=((end.duration_ms if end else 0) or worked_ms) / 1000,
         version=started.version if started else "",
-        model=stats.setup.model or "",
-        permission_mode=stats.setup.mode,
-        demo=stats.setup.demo,
+        model=record.setup.model or "",
+        permission_mode=record.setup.mode,
+        demo=record.setup.demo,
         queries=len(queries),
         calls=len(record.calls),
     )
     costs = Costs(
-        cost_usd=None if stats.unpriced else stats.cost,
-        cost_is_estimated=stats.is_estimated,
-        inherited_usd=record.costs.inherited,
-        unpriced=stats.unpriced,
-        tokens=stats.tokens,
+        cost_usd=None if spent.all_unpriced else spent.total if stated is None else stated,
+        cost_is_estimated=spent.estimated and stated is None,
+        inherited_usd=spent.inherited,
+        unpriced=spent.all_unpriced,
+        tokens=spent.tokens.total,
         seconds=sum(_seconds(query, record) for query in queries),
         models=tuple(
             ModelCosts(model=model, usage=use.usage, cost_usd=use.cost_usd)
-            for model, use in record.costs.models.items()
+            for model, use in spent.models.items()
         ),
     )
     calls = _shortened([_call(call, offsets) for call in calls_shown], notices)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from ua_tui.core.claims.description import Piece, source_facts
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.units import money, quantity, size, spoken_duration
+from ua_tui.core.records.formats import fenced, pretty_json
 from ua_tui.core.text import clean, clean_line
 from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.evidence import state_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
-_FENCE = re.compile(r"`+|~+")
 _FENCED = re.compile(r" {0,3}(`{3,}|~{3,})")
 _STATUSES = {
     "success": ("✓", "done"),
@@ -56,7 +55,7 @@ def template(name: str) -> Template:
         "marked": _marked,
         "money": money,
         "plain": plain,
-        "pretty_json": _pretty,
+        "pretty_json": pretty_json,
         "quantity": quantity,
         "size": size,
         "spoken": lambda seconds: spoken_duration(seconds * 1_000),
@@ -70,13 +69,6 @@ def template(name: str) -> Template:
         "statuses": _STATUSES,
     }
     return made.get_template(name)
-
-
-def _pretty(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text
 
 
 # -- Markdown --------------------------------------------------------------------------------------
@@ -116,9 +108,3 @@ def demoted(text: str, levels: int = 3) -> str:
         is_heading = 0 < marks <= 6 and line[marks : marks + 1] == " "
         lines.append("#" * min(levels, 6 - marks) + line if is_heading else line)
     return "\n".join(lines)
-
-
-def fenced(text: str) -> str:
-    """Write a text as a block of code, so that nothing of it is markup."""
-    fence = "`" * max(3, max((len(run) for run in _FENCE.findall(text)), default=0) + 1)
-    return f"{fence}text\n{text}\n{fence}"

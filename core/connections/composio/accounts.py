@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -15,8 +14,6 @@ from ua_tui.core.settings.model import Settings
 
 FAILED = frozenset({"FAILED", "EXPIRED", "INACTIVE", "REVOKED"})
 """States of an account that following its link does not change."""
-
-_MOST_CLOSE = 5
 
 
 class Toolkit(msgspec.Struct, frozen=True):
@@ -79,14 +76,6 @@ class Accounts(msgspec.Struct, eq=False):
         # A service that ignores the filter returns every toolkit.
         return next((each for each in self._pages(toolkits=[slug]) if each.slug == slug), None)
 
-    def similar(self, slug: str) -> list[str]:
-        """Names of toolkits that the user may have meant."""
-        for part in dict.fromkeys((slug, slug[:4], slug[:2])):
-            names = [each.slug for each in self._pages(search=part, most=4)]
-            if close := get_close_matches(slug, names, _MOST_CLOSE, 0.5) or names[:_MOST_CLOSE]:
-                return close
-        return []
-
     def link(self, slug: str) -> AccountLink:
         """Start connecting an account."""
         with sdk_calls(self.settings):
@@ -102,9 +91,9 @@ class Accounts(msgspec.Struct, eq=False):
             account = self._client.connected_accounts.get(link.account)
             return str(account.status), str(getattr(account, "status_reason", None) or "")
 
-    def _pages(self, most: int = 60, **filters: Any) -> Iterator[Toolkit]:
+    def _pages(self, **filters: Any) -> Iterator[Toolkit]:
         cursor: str | None = None
-        for _ in range(most):
+        for _ in range(60):
             with sdk_calls(self.settings):
                 page = self._session.toolkits(limit=50, next_cursor=cursor, **filters)
                 found = [self._read(item) for item in page.items]

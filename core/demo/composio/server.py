@@ -139,14 +139,12 @@ class ComposioServer:
         )
 
     async def _toolkits(self, request: Request, session: DemoRemoteSession) -> Response:
-        query = request.query_params
-        slugs = [slug for names in query.getlist("toolkits") for slug in names.split(",")]
+        slugs = [slug for names in request.query_params.getlist("toolkits") for slug in names.split(",")]
         return _page(
             [
                 self._toolkit(session, slug, name)
                 for slug, name in (CONNECTABLE | NO_AUTH).items()
-                if (not slugs or slug in slugs)
-                and query.get("search", "").lower() in f"{slug} {name}".lower()
+                if not slugs or slug in slugs
             ]
         )
 

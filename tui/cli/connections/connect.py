@@ -100,9 +100,8 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
 async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: StepReporter) -> int:
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
-        close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.similar(slug)))
-        hint = f"did you mean {close}?" if close else "`ua-tui connect` lists all of them"
-        return reporter.failed("unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
+        words = f"there is no toolkit {clean_line(slug, 60)}: `ua-tui connect` lists all of them"
+        return reporter.failed("unknown", words, EXIT_USAGE)
     name = clean_line(toolkit.name, 60)
     if not toolkit.needs_account:
         return _done(reporter, toolkit, f"{name} needs no account: its tools work as they are.")
