@@ -178,7 +178,7 @@ class Session:
     def starts_with(self) -> str:
         """What the session waits for while it is starting."""
         opening = ", ".join(sorted(self._assembly.opening))
-        return f"connecting {opening}" if opening else "starting the agent's command line"
+        return f"connecting {opening}" if opening else "starting the Claude Code CLI"
 
     @property
     def commands(self) -> frozenset[str]:

@@ -32,7 +32,7 @@ async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: P
     session.submit("What is the capital of France?")
     await until(lambda: session.starts_with == "connecting records")
     may_open.set()
-    await until(lambda: session.starts_with == "starting the agent's command line")
+    await until(lambda: session.starts_with == "starting the Claude Code CLI")
     await until(lambda: any("_bundled/claude" in command for _, command in children(os.getpid())))
     await session.close("test")
     await starting

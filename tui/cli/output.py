@@ -98,8 +98,12 @@ def complain(message: str, code: int = EXIT_FAILED) -> int:
 def screen_problem() -> str:
     """Why this terminal cannot have the full screen; empty if it can."""
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return "the full screen needs a terminal"
-    return "the full screen needs a terminal that can move its cursor, but TERM is dumb" if is_dumb() else ""
+        return "the full-screen interface needs a terminal"
+    return (
+        "the full-screen interface needs a terminal that can move its cursor, but TERM is dumb"
+        if is_dumb()
+        else ""
+    )
 
 
 def agrees(question: str) -> bool:

@@ -125,7 +125,7 @@ def _key(rule: Rule) -> str:
 
 Scope = Literal["session", "folder", "everywhere"]
 SCOPES: tuple[Scope, ...] = ("session", "folder", "everywhere")
-NO_RULES = "No rules yet: anything that can change or send something asks first."
+NO_RULES = "No rules yet: you are asked about calls that can change or send something."
 # The files of a folder may not set any rule.
 _ORIGINS: dict[Place | None, Origin] = {"option": "option", "environment": "environment"}
 

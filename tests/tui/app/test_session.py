@@ -62,8 +62,8 @@ async def test_a_slow_start_says_what_it_waits_for(tmp_path: Path, monkeypatch: 
     app = make_app(tmp_path, session)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: "connecting composio…" in str(app.status.render()))
-        session.starts_with = "starting the agent's command line"
-        await until(lambda: "starting the agent's command line…" in str(app.status.render()))
+        session.starts_with = "starting the Claude Code CLI"
+        await until(lambda: "starting the Claude Code CLI…" in str(app.status.render()))
         session.may_start.set()
         await settled(app, pilot)
         assert "command line" not in str(app.status.render())
@@ -260,7 +260,7 @@ async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Pat
         await failed(app, pilot)
         assert isinstance(app.screen, SetupScreen)
         await answerable(app)
-        await pilot.press("d")
+        await pilot.press("5")
         await pilot.pause()
     assert app.return_value == DEMO
     assert app.return_code == 0

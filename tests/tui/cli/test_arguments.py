@@ -248,4 +248,4 @@ def test_other_queries_are_asked(capsys: Output) -> None:
     for given in (["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]):
         # There is no terminal here, which is what they are refused for.
         assert main(["--demo", *given]) == 2
-        assert "the full screen needs a terminal" in capsys.readouterr().err
+        assert "the full-screen interface needs a terminal" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from ua_tui.tui.widgets.dialog import Words
 _IN_USE = "●"
 _NAMES = {"default": "ask", "acceptEdits": "allow edits", "bypassPermissions": "allow all"}
 _ADVICE = (
-    "The mode applies to this session, from the next call on; waiting calls are judged again. "
+    "The mode applies to this session, from the next call on; waiting calls are checked again. "
     "Rules that deny or ask apply in every mode."
 )
 _SKIP = (
