@@ -24,6 +24,7 @@ from ua_tui.core.events.types import (
     TextDelta,
     ThinkingDelta,
 )
+from ua_tui.core.records.journal_reader import Unread
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 
@@ -97,29 +98,29 @@ class SessionStats(msgspec.Struct):
         folder: which files of its folder affected it, in clauses.
         read: the part of the journal that was read, from 0 to 1.
         events: the number of events to show.
-        left_out: the bytes at the beginning of the journal that are not shown.
-        skipped: the number of lines that are not events.
-        unknown: the number of events of a later version.
-        torn: whether the last line was cut off.
+        unread: what of the journal is not shown.
         draft: the query before which this session was forked, until it has one of its own.
         is_tail: whether the events are only the last ones: then the end of the session alone states its sums.
         end: the end of the session; None if there is none, or it was resumed after it.
+        runs: whether another program runs the session.
     """
 
-    state: Literal["finished", "stopped", "crashed", "running"] = "crashed"
     folder: tuple[str, ...] = ()
     read: float = 0.0
     events: int = 0
-    left_out: int = 0
-    skipped: int = 0
-    unknown: int = 0
-    torn: bool = False
+    unread: Unread = msgspec.field(default_factory=Unread)
     draft: str = ""
     is_tail: bool = False
     end: SessionFinished | None = None
+    runs: bool = False
     setup: Setup = Setup()
     _costs: Costs = Costs()
     _worked_ms: float = 0.0
+
+    @property
+    def state(self) -> Literal["finished", "stopped", "crashed", "running"]:
+        """How it ended, if it did."""
+        return self.end.state if self.end is not None else "running" if self.runs else "crashed"
 
     @property
     def cost(self) -> float | None:

@@ -10,12 +10,11 @@ from pathlib import Path
 import msgspec
 
 from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
-from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.headline import ends_in_order
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.formats import SUMMARY, TRACE, TRANSCRIPT, TraceInfo, write_derived
-from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.records.journal_reader import PastJournal, Unread
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
@@ -35,7 +34,7 @@ _LARGEST_TRACE = 64 << 20
 log = logging.getLogger(__name__)
 
 
-def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
+def rebuild(folder: Path, redactor: Redactor) -> tuple[int, Unread]:
     """Write the derived files of a session again; a long journal takes seconds, so call it in a thread.
 
     Returns how many events were read, and what of the journal could not be.
@@ -56,13 +55,6 @@ def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
         if not view.events:
             raise JournalError(f"the journal {journal.path} has no events: nothing is rebuilt.")
         view.keep_unfinished()
-        rebuilt = SessionStats(
-            events=view.events,
-            left_out=journal.left_out,
-            skipped=journal.skipped,
-            unknown=journal.unknown,
-            torn=journal.torn,
-        )
     workspace = Workspace.claim(folder, redactor)
     try:
         if workspace.root.size(JOURNAL) != journal.size:
@@ -72,7 +64,7 @@ def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
         write_derived(workspace, view, _earlier_info(workspace))
     finally:
         workspace.close()
-    return rebuilt
+    return view.events, journal.unread
 
 
 def clean_up_after_kills(
@@ -93,12 +85,12 @@ def clean_up_after_kills(
         folder = base / WORKSPACES / name
         with _logged(folder):
             if _is_behind(folder) and is_own_session(folder) and not runs_elsewhere(folder):
-                rebuilt = rebuild(folder, redactor)
+                events, _ = rebuild(folder, redactor)
                 log.info(
                     "%s was cut off: %s are written again from %d events",
                     name,
                     ", ".join(DERIVED),
-                    rebuilt.events,
+                    events,
                 )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from ua_tui.core.events import types as ev
-from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.past_files import PastFiles
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.view.session import SessionView
@@ -32,7 +31,6 @@ class Recording:
         longest_wait: the seconds to which longer waits are shortened; 0 shortens none.
 
     Attributes:
-        stats: what could not be read.
         files: the versions of its files.
         starts_late: whether its first events are missing.
         orphans: how many calls and queries ended that had never begun.
@@ -41,7 +39,6 @@ class Recording:
 
     def __init__(self, journal: PastJournal, *, longest_wait: float = 0.0) -> None:
         self.journal = journal
-        self.stats = SessionStats(left_out=journal.left_out)
         self.files = PastFiles(journal.path.parent)
         self.starts_late = False
         self.orphans = self.disordered = 0
@@ -62,8 +59,8 @@ class Recording:
         Raises:
             JournalError: the journal can no longer be read.
         """
-        journal, stats = self.journal, self.stats
-        self._start = journal.tail_place(journal.size - journal.left_out)
+        journal = self.journal
+        self._start = journal.start
         view = self.moment(0)
         for at, placed in journal.placed(self._start):
             for event, end in placed:
@@ -73,7 +70,6 @@ class Recording:
                 if len(self) % self._every == 0:
                     self._keep(view)
             yield at / max(1, journal.size)
-        stats.skipped, stats.unknown, stats.torn = journal.skipped, journal.unknown, journal.torn
         self._keep(view)
 
     def _add(self, event: ev.Event, end: int) -> None:

@@ -15,7 +15,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import Event, QueryReceived, SessionStarted
 from ua_tui.core.history.event_replay import EventReplay, SessionStats
-from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.records.journal_reader import PastJournal, Unread
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue
 from ua_tui.core.storage.regular_file import is_locked
@@ -58,7 +58,7 @@ class PastSession:
         self.bus = Bus()
         self.workspace = PastFolder(Path(os.path.abspath(folder)))
         self.journal = PastJournal(self.workspace.path)
-        self.stats = SessionStats(left_out=self.journal.left_out)
+        self.stats = SessionStats(unread=self.journal.unread)
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
         self.state = "closed"
@@ -93,7 +93,7 @@ class PastSession:
         Raises:
             JournalError: the journal can no longer be read.
         """
-        stats, start = self._fresh_stats(), self.journal.tail_place(self.journal.size - self.journal.left_out)
+        stats, start = self._fresh_stats(), self.journal.start
         if start:
             yield self._begun(stats)
         replay = EventReplay(self.workspace.path)
@@ -116,7 +116,7 @@ class PastSession:
     @property
     def runs_elsewhere(self) -> bool:
         """Whether another program ran the session at the last check."""
-        return self.stats.state == "running"
+        return self.stats.runs
 
     async def follow(self) -> AsyncIterator[list[Event]]:
         """Give new events while another program runs the session; afterwards `stats` has how it ended.
@@ -141,7 +141,7 @@ class PastSession:
                 break
         else:
             return
-        self.stats.state = self.stats.end.state if self.stats.end is not None else "crashed"
+        self.stats.runs = False
         self.unsent = await asyncio.to_thread(_read_queue, folder)
 
     def _read_tail(self) -> list[Event]:
@@ -155,11 +155,8 @@ class PastSession:
         stats = self._fresh_stats()
         begun = self._begun(stats) if start else []
         stats.add(events)
-        if stats.end is not None:
-            stats.state = stats.end.state
-        else:
-            stats.state = "running" if runs_elsewhere(self.workspace.path) else "crashed"
-        self.unsent = _read_queue(self.workspace.path) if stats.state != "running" else ()
+        stats.runs = stats.end is None and runs_elsewhere(self.workspace.path)
+        self.unsent = _read_queue(self.workspace.path) if not stats.runs else ()
         if start:
             stats.is_tail = True
             self.stats = stats
@@ -174,12 +171,11 @@ class PastSession:
         return begun
 
     def _fresh_stats(self) -> SessionStats:
-        return SessionStats(state=self.stats.state, left_out=self.journal.left_out)
+        return SessionStats(runs=self.stats.runs, unread=Unread(self.journal.unread.left_out))
 
     def _complete(self, stats: SessionStats) -> None:
-        journal = self.journal
-        stats.skipped, stats.unknown = journal.skipped, journal.unknown
-        stats.torn = journal.torn and stats.state != "running"
+        unread = self.journal.unread
+        stats.unread = msgspec.structs.replace(unread, torn=unread.torn and not stats.runs)
         stats.read = 1.0
         self.stats = stats
 

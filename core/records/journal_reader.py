@@ -35,11 +35,27 @@ _BEGINNING = b'{"event":"'
 _USUAL_LINE, _TAIL = 4 << 10, 16 << 10
 
 
+class Unread(msgspec.Struct):
+    """What of a journal cannot be read.
+
+    Attributes:
+        left_out: the bytes at its beginning that are not read because it is too long.
+        skipped: the number of lines that are not events.
+        unknown: the number of events of a later version.
+        torn: whether the last line has no end.
+    """
+
+    left_out: int = 0
+    skipped: int = 0
+    unknown: int = 0
+    torn: bool = False
+
+
 class PastJournal:
     """A journal as it was when it was opened, and the lines that `more` finds appended afterwards.
 
-    `skipped` counts the lines read so far that are not events, `unknown` the events of a later version. After
-    `batches`, `torn` is whether the last line has no end, and `end` is the place after the last complete line. Only one
+    `unread` is about what was read so far, and `start` where reading begins. After
+    `batches`, `end` is the place after the last complete line. Only one
     thread at a time may run `batches` or `more`; `event_at` and `close` are safe in any thread at any time.
 
     Raises:
@@ -48,17 +64,13 @@ class PastJournal:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / JOURNAL
-        self.skipped = 0
-        self.unknown = 0
-        self.torn = False
         self.end = 0
         try:
             self._file = open_regular(self.path)
         except OSError as error:
             raise JournalError(f"the session in {folder} cannot be opened: {unreadable(error)}.") from error
         self.size = os.fstat(self._file).st_size
-        self.left_out = max(0, self.size - LARGEST)
-        """The bytes at the beginning that are not read because the journal is too long."""
+        self.unread = Unread(max(0, self.size - LARGEST))
         self._open = True
         self._lock = threading.Lock()
 
@@ -99,6 +111,11 @@ class PastJournal:
         tail = self._read(max(0, self.size - _TAIL), _TAIL)
         return tail.rstrip(b"\n").rpartition(b"\n")[2]
 
+    @property
+    def start(self) -> int:
+        """Where the first line begins that is read."""
+        return self.tail_place(self.size - self.unread.left_out)
+
     def tail_place(self, length: int) -> int:
         """Where the first complete line of the last `length` bytes begins; 0 if the journal is not longer."""
         start = self.size - length
@@ -121,12 +138,11 @@ class PastJournal:
         Raises:
             JournalError: the file can no longer be read.
         """
-        self.skipped = self.unknown = 0
-        self.torn = False
+        self.unread = Unread(self.unread.left_out)
         self.end = start
         for at, place, lines in self._lines(start):
             events = list(self._placed_events(place, lines))
-            self.end = place if self.torn else at
+            self.end = place if self.unread.torn else at
             yield at, events
 
     def between(self, start: int, end: int) -> list[Event]:
@@ -252,7 +268,7 @@ class PastJournal:
             JournalError: the file can no longer be read.
         """
         view = SessionView(redactor, Root(self.path.parent))
-        for _, events in self.batches(self.tail_place(self.size - self.left_out)):
+        for _, events in self.batches(self.start):
             for event in events:
                 if seq is not None and event.seq > seq:
                     return view
@@ -272,12 +288,12 @@ class PastJournal:
         except ValueError:
             if line.strip(b" \t\r\0"):
                 # Only a last line without a line break can reach this far.
-                self.torn = place + len(line) >= self.size
-                self.skipped += not self.torn
+                self.unread.torn = place + len(line) >= self.size
+                self.unread.skipped += not self.unread.torn
             return None
         if isinstance(event, UnknownEvent):
             # Questions about single servers are of an earlier version, which asked them.
-            self.unknown += not event.original_name.startswith("server_trust_")
+            self.unread.unknown += not event.original_name.startswith("server_trust_")
             return None
         return _placed(_with_zone(event), place)
 
@@ -302,7 +318,7 @@ class PastJournal:
             yield at, place, lines
             place = at - len(rest)
             if len(rest) > LONGEST_LINE:
-                self.skipped += 1
+                self.unread.skipped += 1
                 too_long, rest = True, b""
         if rest:
             yield at, place, [rest]

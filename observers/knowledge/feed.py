@@ -232,6 +232,8 @@ class KnowledgeFeed:
         if self._others is None:
             from ua_tui.observers.knowledge.catch_up import catch_up
 
+            # Another program may have replaced the file.
+            self._close_store()
             self._others = catch_up(self._open_store(), self._base, self._redactor)
         begun = time.monotonic()
         is_piece = next(self._others, False) is None
@@ -245,7 +247,7 @@ class KnowledgeFeed:
         return wait
 
     def _open_store(self) -> KnowledgeStore:
-        """The open store; where a file was removed or replaced meanwhile, it is opened again after a failure."""
+        """The open store; where a file was replaced meanwhile, it is opened again after a failure, or by a check."""
         if self._store is None:
             origin = self._origin()
             key = folder_key(self._database, self._folder)

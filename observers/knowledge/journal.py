@@ -193,9 +193,13 @@ def with_searches(
     def add(url: str, title: str, context: str) -> None:
         words[normal_form(url)].update(dict.fromkeys((context.partition("\n")[0], title)))
 
-    for row in found_before():
-        add(*row)
+    is_read = False
     for document in documents:
+        if document.url and not is_read:
+            # Most batches of a session that runs have no page.
+            is_read = True
+            for row in found_before():
+                add(*row)
         if document.url and document.kind == "search_row":
             add(document.url, document.title, document.context)
         elif document.url and document.kind == "article":

@@ -88,8 +88,8 @@ def running(tmp_path: Path) -> Iterator[Path]:
 def test_what_came_after_the_last_query_that_ended_is_in_the_rebuilt_files(tmp_path: Path) -> None:
     folder = session(tmp_path, [*BEGUN, *CUT_OFF], more=b'not an event\n{"event":"mess')
     journal = (folder / "journal.jsonl").read_bytes()
-    rebuilt = rebuild(folder, Redactor())
-    assert (rebuilt.events, rebuilt.skipped, rebuilt.torn) == (7, 1, True)
+    events, unread = rebuild(folder, Redactor())
+    assert (events, unread.skipped, unread.torn) == (7, 1, True)
     trace = json.loads((folder / "trace.json").read_text())
     assert [each["query"] for each in trace["iterations"]] == ["why?", "how?"]
     assert [each["name"] for each in trace["tool_calls"]] == ["Read"]

@@ -19,7 +19,7 @@ from ua_tui.core.history.lookup import find_session, session_names
 from ua_tui.core.history.session import PastSession, runs_elsewhere
 from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.records import journal_reader as past_journal
-from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.records.journal_reader import PastJournal, Unread
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.queue_file import QUEUE_FILE
 from ua_tui.core.storage.workspace import Workspace
@@ -101,7 +101,7 @@ async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(f
     session, events = await opened(folder)
     assert kinds(events) == ["session_started", "query_finished"]
     assert events[0].at == START + timedelta(seconds=1)
-    assert not session.stats.torn
+    assert not session.stats.unread.torn
     write(folder, [])
     session, events = await opened(folder)
     assert (events, session.complete, session.stats.events) == ([], True, 0)
@@ -168,7 +168,7 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
     events = await all_of(session)
     assert len(events) == 2_002
     stats = session.stats
-    assert (stats.skipped, stats.unknown, stats.torn, stats.state) == (4, 1, True, "crashed")
+    assert (stats.unread, stats.state) == (Unread(0, 4, 1, True), "crashed")
     for event in events:
         if isinstance(event, ev.ToolCallStarted | ev.ToolCallFinished):
             again = session.journal.event_at(event.place)  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ async def test_a_long_or_cut_journal_is_read_in_part(folder: Path, monkeypatch: 
     assert kinds(everything[:1]) == kinds(events[:1]) == ["session_started"]
     assert 50 < len(everything) < 500
     assert everything[-1].event_name == "query_finished"
-    assert session.stats.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
+    assert session.stats.unread.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
 
 
 @pytest.mark.parametrize("make", ["nothing", "fifo", "link", "folder"])

@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.bus import Bus
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge import access
-from ua_tui.core.knowledge.index.database import open_writer
+from ua_tui.core.knowledge.index.database import emptied, open_writer
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.records.journal import Journal
@@ -216,6 +216,14 @@ async def test_the_end_of_a_session_does_not_wait_for_a_file_that_is_locked(
         await live.feed.close(0.01)
     await until_in_thread(lambda: live.found("quokka"))
     assert not live.of(ev.ErrorRaised)
+
+
+async def test_a_file_that_is_emptied_is_filled_again_while_the_session_rests(live: Live) -> None:
+    live.start()
+    live.save_report("cats", "The cats are grey.")
+    await until(lambda: bool(live.found("cats")))
+    emptied(live.database)
+    await until(lambda: bool(live.found("cats")))
 
 
 async def test_a_session_without_a_query_leaves_no_file(live: Live) -> None:

@@ -15,6 +15,7 @@ from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.knowledge.catch_up import index_piece
+from ua_tui.observers.knowledge.journal import with_searches
 
 SECRET = "correct-horse-battery-7731"
 URL = "https://www.zoo.example/cats?utm_source=x"
@@ -79,3 +80,7 @@ def test_searches_that_cannot_be_read_and_secrets_are_left_out(session: Recorded
     (session.folder / "search_results/2.json").unlink()
     article(session)
     assert contexts(session) == ["password [redacted]\n[redacted] is it\nZoo\nzoo example cats"]
+
+
+def test_earlier_searches_are_not_read_without_a_page() -> None:
+    assert [*with_searches([], lambda: pytest.fail("read"))] == []

@@ -110,7 +110,9 @@ def test_a_timeout_ends_the_wait_and_json_shows_each_step(service: StandIn, caps
 
 def test_wrong_names_and_toolkits_without_accounts_are_reported(service: StandIn, capsys: Output) -> None:
     assert main(["connect", "gmial"]) == 2
-    assert "there is no toolkit gmial: `ua-tui connect` lists all of them" in capsys.readouterr().err
+    assert "there is no toolkit gmial: did you mean gmail?" in capsys.readouterr().err
+    assert main(["connect", "nothing_like_it"]) == 2
+    assert "`ua-tui connect` lists all of them" in capsys.readouterr().err
     assert main(["connect", "composio_search"]) == 0
     assert "needs no account" in capsys.readouterr().out
     assert service.services.connections.accounts == {}

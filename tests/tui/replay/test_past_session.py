@@ -26,6 +26,7 @@ from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.history.session import PastSession, queries_of
 from ua_tui.core.records import journal_reader as past_journal
+from ua_tui.core.records.journal_reader import Unread
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
@@ -490,7 +491,9 @@ async def test_calls_nested_without_end_are_shown(tmp_path: Path) -> None:
 
 
 def test_the_message_below_counts_what_is_missing() -> None:
-    stats = SessionStats(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
+    stats = SessionStats(
+        runs=True, read=1.0, events=5, unread=Unread(skipped=2, unknown=1, left_out=3_000_000)
+    )
     message = past_message(stats, ["one\nmore", *["x"] * 30])
     assert message is not None
     assert message.severity is Severity.STOPPED
@@ -504,13 +507,12 @@ def test_the_message_below_counts_what_is_missing() -> None:
     empty = past_message(SessionStats(read=1.0), ())
     assert empty is not None
     assert "no events" in empty.text
-    assert past_message(SessionStats(state="running", read=1.0, events=5), ()) is None
-    ended = past_message(
-        SessionStats(state="finished", folder=("files trusted: .env",), read=1.0, events=5), ()
-    )
+    assert past_message(SessionStats(runs=True, read=1.0, events=5), ()) is None
+    over = ev.SessionFinished(reason="quit")
+    ended = past_message(SessionStats(end=over, folder=("files trusted: .env",), read=1.0, events=5), ())
     assert ended is not None
     assert ended.text == "Files trusted: .env."
-    assert past_message(SessionStats(state="finished", read=1.0, events=5), ()) is None
+    assert past_message(SessionStats(end=over, read=1.0, events=5), ()) is None
 
 
 async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.threads import apart
@@ -100,8 +101,10 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
 async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: StepReporter) -> int:
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
-        words = f"there is no toolkit {clean_line(slug, 60)}: `ua-tui connect` lists all of them"
-        return reporter.failed("unknown", words, EXIT_USAGE)
+        names = [each.slug for each in await apart(accounts.toolkits)]
+        close = clean_line(", ".join(get_close_matches(slug, names)), 200)
+        hint = f"did you mean {close}?" if close else "`ua-tui connect` lists all of them"
+        return reporter.failed("unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
     name = clean_line(toolkit.name, 60)
     if not toolkit.needs_account:
         return _done(reporter, toolkit, f"{name} needs no account: its tools work as they are.")

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         context = ObserverContext(workspace, knowledge=knowledge, public_searches=public)
         observation = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
         code = observation.over(results, context)
-    if journal is not None and (skipped := journal.skipped + journal.torn):
+    if journal is not None and (skipped := journal.unread.skipped + journal.unread.torn):
         complain(f"lines of the journal that cannot be read: {skipped}")
     return code
 

@@ -15,15 +15,15 @@ def run(args: argparse.Namespace) -> int:
     """Rebuild the files; returns the exit code: 0, 1 if they cannot be written, 2 if there is no such session."""
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
-    rebuilt = rebuild(folder, redactor_of(settings))
+    events, unread = rebuild(folder, redactor_of(settings))
     shown, files = clean_line(str(folder), 1000), f"{', '.join(DERIVED[:-1])} and {DERIVED[-1]}"
-    print_line(f"Rebuilt {files} in {shown} from {rebuilt.events} events.")
-    if rebuilt.skipped:
-        print_line(f"Not read: damaged lines of the journal ({rebuilt.skipped}).")
-    if rebuilt.unknown:
-        print_line(f"Not read: events of a later version of ua-tui ({rebuilt.unknown}).")
-    if rebuilt.left_out:
-        print_line(f"Not read: the first {rebuilt.left_out >> 20} MiB of the journal, which is too long.")
-    if rebuilt.torn:
+    print_line(f"Rebuilt {files} in {shown} from {events} events.")
+    if unread.skipped:
+        print_line(f"Not read: damaged lines of the journal ({unread.skipped}).")
+    if unread.unknown:
+        print_line(f"Not read: events of a later version of ua-tui ({unread.unknown}).")
+    if unread.left_out:
+        print_line(f"Not read: the first {unread.left_out >> 20} MiB of the journal, which is too long.")
+    if unread.torn:
         print_line("Not read: the last line of the journal, which is incomplete.")
     return 0
