@@ -47,7 +47,7 @@ _SHORT_SNIPPET = 500
 _NAMED = {
     "search": "has the name of a search",
     "unknown": "does not have the name of a search: its results are saved if it is known to return public content",
-    "never": "is not taken for a search: its name says that it does something else, or returns private data",
+    "never": "is not treated as a search: its name says that it does something else, or returns private data",
 }
 _INTERESTS = {"search": Interest.SURE, "unknown": Interest.CURIOUS, "never": Interest.NONE}
 _WORD = re.compile(r"[a-z0-9]")
@@ -160,7 +160,7 @@ def _keep_raw(result: ToolResult, texts: list[str], reason: str, context: Observ
     if rest:
         stored = result.observation.stored_at
         kept = f"its first {_MAX_UNPARSED:,} characters are saved"
-        reason = f"{reason}; all of it is in {stored}" if stored else reason
+        reason = f"{reason}; the full result is in {stored}" if stored else reason
     heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
     heading = context.workspace.redactor.redact(heading)
     content = without_surrogates(f"{heading}\n{first}").encode()

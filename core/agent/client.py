@@ -81,7 +81,7 @@ class OrphanGuard(msgspec.Struct, eq=False):
         try:
             await asyncio.wait_for(shell.wait(), STEP_SECONDS)
         except TimeoutError:
-            log.warning("the guard of the agent did not end, so it is killed")
+            log.warning("the agent's guard process did not end, so it is killed")
             with suppress(ProcessLookupError):
                 shell.kill()
             await shell.wait()

@@ -301,7 +301,7 @@ class AgentHooks(msgspec.Struct, eq=False):
                 log.warning("the results of the sub-agent %s are not complete", task_id)
             broken = await self.check_subagent(agent, task.request, task.started_at)
         except Exception:
-            log.exception("the check of %s failed, so it is not kept from stopping", agent)
+            log.exception("the sub-agent %s could not be checked, so it may stop", agent)
             return {}
         if not broken or self.stopping:
             return {}

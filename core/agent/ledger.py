@@ -258,12 +258,12 @@ def _describe_one(action: EarlierAction) -> str:
     tool = clean_line(action.tool, 200)
     if action.state == "running":
         return (
-            f"{tool} was begun with the same arguments by a worker that was lost; "
+            f"{tool} was started with the same arguments by a worker that was lost; "
             "it is not known whether it succeeded. It is not run again: say so in the answer, and continue without it."
         )
     how = "and succeeded" if action.state == "done" else "and failed"
     result = action.result.strip() or "(no text)"
     return (
-        f"{tool} has run with the same arguments before this session was resumed, {how}: it is not run again. "
+        f"{tool} ran with the same arguments before this session was resumed, {how}: it is not run again. "
         f"Its result was:\n{result}\n"
     )

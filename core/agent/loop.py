@@ -390,7 +390,7 @@ class AgentLoop:
         opened = self._translator.calls.get(raw.tool_use_id)
         if opened is None:
             if self._translator.was_called(raw.tool_use_id):
-                log.info("a result came for the call %s, which is over", raw.tool_use_id)
+                log.info("a result came for the call %s, which had already ended", raw.tool_use_id)
             else:
                 self._translator.malformed.note("a result without a call", raw.tool_use_id)
             return

@@ -173,7 +173,7 @@ class TeamChecks(msgspec.Struct, eq=False):
         if version is None:
             if await read_rights(db) == "none" and await self._has_schema(db):
                 return skipped("not readable without access rights")
-            return failed("there are no tables of ua-tui", _MIGRATE)
+            return failed("there are no ua-tui tables", _MIGRATE)
         found = f"version {version}"
         if version < LATEST:
             return failed(f"{found}, and this program needs {LATEST}", _MIGRATE)
@@ -189,9 +189,9 @@ class TeamChecks(msgspec.Struct, eq=False):
         user = clean_line(db.info.user, 60)
         match rights:
             case "owner":
-                return ok(f"{user} owns the tables: workers, migrations and grants are possible")
+                return ok(f"{user} owns the tables, and may run workers, migrate and grant access")
             case "worker":
-                return ok(f"{user} is a member of the owner's role: workers are possible")
+                return ok(f"{user} is a member of the owner's role, and may run workers")
             case "member":
                 return ok(
                     f"{user} may submit jobs, see what is shared, and answer questions, but may not run workers"

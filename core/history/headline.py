@@ -171,7 +171,7 @@ def ends_in_order(folder: Path) -> bool:
         JournalError: it cannot be read.
     """
     with PastJournal(folder) as journal:
-        return journal.ends_with(SessionFinished)
+        return isinstance(journal.last(), SessionFinished)
 
 
 def texts_of(folder: Path) -> Iterator[str]:

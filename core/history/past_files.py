@@ -137,7 +137,7 @@ class PastFolder:
             self._temporary = TemporaryDirectory(prefix="ua-tui-replay-", ignore_cleanup_errors=True)
         except OSError as error:
             raise WorkspaceError(
-                f"no temporary folder for the files of the replay: {error.strerror}"
+                f"cannot make a temporary folder for the files of the replay: {error.strerror}"
             ) from error
         self._base = Path(self._temporary.name)
         self.path = self._base / session.name
@@ -178,7 +178,7 @@ class PastFolder:
                 continue
             except OSError as error:
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    raise WorkspaceError(f"no room for the files of the replay in {self._base}") from error
+                    raise WorkspaceError(f"no space for the files of the replay in {self._base}") from error
         return True
 
     def close(self) -> None:

@@ -207,7 +207,9 @@ def _read_query(text: str) -> tuple[Sequence[Term], Sequence[Term], Filters]:
     with closing(Tokenizer()) as tokenizer:
         every = tokenizer.words(typed)
     if not all(every) or not (query.terms or query.filters):
-        raise KnowledgeError("nothing is forgotten, because the query has no words, or parts without letters")
+        raise KnowledgeError(
+            "nothing is forgotten, because the query has no words, or a part without letters"
+        )
     terms = [
         Term((Choice(each, tuple(words)),), phrase=True) for each, words in zip(typed, every, strict=True)
     ]

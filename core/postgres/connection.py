@@ -299,7 +299,7 @@ class Listener:
                 self._tell(notice.payload)
 
         await listen(
-            self._address, hear, lambda error: log.info("announcements of the team are late: %s", error)
+            self._address, hear, lambda error: log.info("the team's notifications are delayed: %s", error)
         )
 
 

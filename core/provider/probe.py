@@ -88,7 +88,9 @@ class ModelVerdict(msgspec.Struct, frozen=True, kw_only=True):
         """What to do about it, in a sentence; empty when there is nothing to do."""
         if self.kind == "ok":
             slow = self.seconds > 5.0
-            return "That is slow. A model that had to be loaded first is faster next time." if slow else ""
+            return (
+                "That is slow. If the model had to be loaded first, it is faster next time." if slow else ""
+            )
         return as_sentence(self._advice(self.kind).remedy)
 
     def _advice(self, problem: str) -> Advice:

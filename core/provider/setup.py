@@ -100,7 +100,7 @@ def find_input_error(way: SetupMethod, given: SetupInput) -> tuple[str, str] | N
     if way == "anthropic" and given.key.startswith("sk-ant-oat"):
         return (
             "key",
-            "This is the token of a Claude login. An API key begins with sk-ant-api; or choose the login.",
+            "This is the token of a Claude login. Enter an API key (sk-ant-api…), or choose the login.",
         )
     if len(given.model) > 200 or not given.model.isprintable():
         return "model", "This is not a model name."

@@ -92,7 +92,7 @@ def journal_line(event: Event, redactor: Redactor) -> bytes:
     try:
         text = encode_event(event).decode()
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
-        _log.warning("%s is not plain JSON and is written as far as it can be: %s", event.event_name, error)
+        _log.warning("%s is not plain JSON; only what can be encoded is written: %s", event.event_name, error)
         text = encode_any_event(masked_copy(event, redactor)).decode()
     return seal_json(text, redactor)
 
@@ -203,7 +203,7 @@ class Journal:
             self._backlog_size -= len(line)
         if self._failing:
             self._failing = False
-            _log.warning("the journal is written again; %d events are lost", self._lost)
+            _log.warning("the journal can be written again; %d events were lost", self._lost)
             self._lost = 0
 
     def _plan_retry(self) -> None:

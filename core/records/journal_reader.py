@@ -101,15 +101,8 @@ class PastJournal:
 
     def last(self) -> Event | None:
         """The event of the last line, None if it is not an event or is long."""
-        return event_in(self._last_line())
-
-    def ends_with(self, kind: type[Event]) -> bool:
-        """Whether the last line is an event of this kind, without decoding it."""
-        return self._last_line().startswith(_beginning_of(kind))
-
-    def _last_line(self) -> bytes:
         tail = self._read(max(0, self.size - _TAIL), _TAIL)
-        return tail.rstrip(b"\n").rpartition(b"\n")[2]
+        return event_in(tail.rstrip(b"\n").rpartition(b"\n")[2])
 
     @property
     def start(self) -> int:

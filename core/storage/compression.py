@@ -7,7 +7,6 @@ requested.
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
@@ -33,13 +32,8 @@ def inner_name(name: str) -> str:
     return name
 
 
-def pack(data: bytes) -> bytes:
-    """Compress bytes as one zstd frame with its size and a checksum."""
-    return b"".join(pack_pieces((data,), len(data)))
-
-
 def pack_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """Compress pieces of `size` bytes together as `pack` does, one by one."""
+    """Compress pieces of `size` bytes together as one zstd frame with its size and a checksum, one by one."""
     import zstandard
 
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True)
@@ -47,15 +41,6 @@ def pack_pieces(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
     for piece in pieces:
         yield frame.compress(piece)
     yield frame.flush()
-
-
-def unpack(data: bytes, limit: int = LARGEST) -> bytes:
-    """Restore the data that `pack` compressed, at most `limit` bytes.
-
-    Raises:
-        WorkspaceError: the data is cut short, damaged or no zstd data, or more than `limit` bytes are in it.
-    """
-    return Unpacked(io.BytesIO(data), largest=limit).read(limit + 1)
 
 
 class Unpacked:
@@ -157,4 +142,4 @@ def _damaged(what: str) -> WorkspaceError:
 
 def _too_large(limit: int) -> WorkspaceError:
     size = f"{limit:,} bytes" if limit % LIMIT else f"{limit >> 20:,} MiB"
-    return WorkspaceError(f"the compressed data has more than {size} and is not unpacked; {_ADVICE}")
+    return WorkspaceError(f"the compressed data expands to more than {size} and is not unpacked; {_ADVICE}")

@@ -131,7 +131,9 @@ class Root:
         The content may be that of an open file, which may be large. With `once` nothing is written if a file with one
         of these names has it already.
         """
-        split_path(relative)
+        if len(parts := split_path(relative)) > 1:
+            # Refuses what is no folder: other names would not help.
+            self.make_folder("/".join(parts[:-1]))
         content = BytesIO(data) if isinstance(data, bytes) else data
         size = content.seek(0, os.SEEK_END)
         content.seek(0)
@@ -164,7 +166,7 @@ class Root:
             return
         data = b"\n".join((*complete, b""))
         if data.count(b"\n") != len(complete):
-            raise ValueError("a line to append contains a line break; append its parts as lines")
+            raise ValueError("a line to append contains a line break; append each part as a line of its own")
         with self._at("append to", relative, create=True) as (folder, name):
             _check_target(folder, name, relative)
             descriptor = os.open(name, _APPEND_FLAGS, 0o600, dir_fd=folder)

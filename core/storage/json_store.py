@@ -119,7 +119,9 @@ class JsonStore(Generic[T]):
             Root(self.path.parent, create=True).write(self.path.name, data + b"\n")
         except WorkspaceError as error:
             reason = str(error).rstrip(".")
-            raise WorkspaceError(f"{reason}; check the disk, and the rights on {self.path.parent}") from error
+            raise WorkspaceError(
+                f"{reason}; check the disk and the permissions of {self.path.parent}"
+            ) from error
 
     def _empty(self) -> T:
         return msgspec.json.decode(b"{}", type=self._kind)
@@ -152,7 +154,7 @@ class JsonStore(Generic[T]):
             except OSError as failure:
                 raise WorkspaceError(f"{self.path} is damaged: remove it ({failure.strerror})") from failure
             self.problem = (
-                f"{self.path} was damaged ({error.why}): it is now {aside.name}, and a new one is used"
+                f"{self.path} was damaged ({error.why}) and is now named {aside.name}; a new one is used"
             )
             _log.warning("%s", self.problem)
             return self._empty()

@@ -41,13 +41,13 @@ def check_writable(relative: str, head: bytes = b"") -> None:
         raise refused(relative, rule, "choose an ending such as .md, .html, .csv, .json or .txt")
     if "".join(filter(str.isalnum, stem.split(".")[0].lower())) in kinds["reserved"]:
         raise refused(
-            relative, "programs follow instructions in files of this name", "add a word for what is in it"
+            relative, "programs follow instructions in files of this name", "add a word for its content"
         )
     if head.startswith(_PROGRAMS) and not (kind == "code" and head.startswith(b"#!")):
         raise refused(relative, "it looks like a program", "write text or data")
     if kind in {"data", "code"} and not _says_what_it_holds(stem, kind):
         rule = "it could be the settings, a test or a part of a program"
-        raise refused(relative, rule, f"name its content in several words, such as market_data.{ending}")
+        raise refused(relative, rule, f"say in several words what it contains, such as market_data.{ending}")
 
 
 def is_document(name: str, head: bytes) -> bool:

@@ -444,7 +444,7 @@ def _encode_json(relative: str, value: Any, redactor: Redactor) -> bytes:
         return escape_unsafe(encoded.decode()).encode() if holds_unsafe(encoded) else encoded
     except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
         raise WorkspaceError(
-            f"cannot write '{relative}' as JSON: {error}; keep to plain values nested less deeply"
+            f"cannot write '{relative}' as JSON: {error}; use plain values and less nesting"
         ) from error
 
 

@@ -133,7 +133,7 @@ def next_identity(workspace: Workspace) -> SessionId:
             found = msgspec.json.decode(workspace.read(TEAM, _RECORD_SIZE), type=SessionId)
             identity = SessionId(id=found.id, attempt=found.attempt + 1)
         except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            log.warning("the record %s cannot be read, the session gets another one: %s", TEAM, error)
+            log.warning("the record %s cannot be read, so the session gets a new one: %s", TEAM, error)
     store_identity(workspace, identity)
     return identity
 

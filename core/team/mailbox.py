@@ -243,7 +243,7 @@ class Inbox:
                     problem = ""
                 except TeamError as error:
                     if str(error) != problem:
-                        log.warning("answers and commands are late: %s", error)
+                        log.warning("answers and commands are delayed: %s", error)
                         problem = str(error)
                 await pause(self._mailbox.poll_seconds, self._wake)
                 self._wake.clear()

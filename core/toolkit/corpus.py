@@ -29,9 +29,7 @@ async def save_corpus(
     context: ToolContext,
     articles: Annotated[
         list[str] | None,
-        Meta(
-            description="URLs that were crawled or paths in the workspace; all crawled articles when left out"
-        ),
+        Meta(description="URLs that were crawled or paths in the workspace; by default all crawled articles"),
     ] = None,
 ) -> str:
     """Save extracted articles with their text as expanded_corpus.json. Do this before writing a report.

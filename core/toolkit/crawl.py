@@ -109,8 +109,8 @@ async def crawl_parallel(
     max_age: Annotated[
         int,
         Meta(
-            description="seconds; a page that was read at most so long ago is not fetched again: its article is that "
-            "of this session or, from the knowledge base, that of an earlier one",
+            description="in seconds: a page that was read more recently is not fetched again; its article is that of "
+            "this session or, from the knowledge base, that of an earlier one",
             ge=0,
         ),
     ] = 0,

@@ -35,9 +35,7 @@ async def workbench_download(
     path: Annotated[
         str, Meta(description="file in the remote workbench, such as /mnt/files/output/chart.png")
     ],
-    name: Annotated[
-        str | None, Meta(description="what it is called in downloads/; its own name when left out")
-    ] = None,
+    name: Annotated[str | None, Meta(description="its name in downloads/; by default the same name")] = None,
     allow_large: Annotated[
         bool, Meta(description="also above 5 MB, up to 100 MB; only when the person wants it here")
     ] = False,
@@ -83,7 +81,7 @@ async def workbench_upload(
     context: ToolContext,
     path: Annotated[str, Meta(description="file in the workspace")],
     remote_path: Annotated[
-        str | None, Meta(description="where it goes, below /mnt/files; its own name when left out")
+        str | None, Meta(description="its path below /mnt/files; by default the same name")
     ] = None,
     allow_large: Annotated[bool, Meta(description="also above 5 MB, up to 100 MB")] = False,
 ) -> str:
@@ -104,7 +102,7 @@ async def workbench_upload(
     limit = LARGEST if allow_large else SMALL
     data = await asyncio.to_thread(context.workspace.read_artifact, relative, limit + 1)
     if len(data) > limit:
-        advice = "it stays here" if allow_large else "say allow_large if it must be moved"
+        advice = "it stays here" if allow_large else "set allow_large to copy it anyway"
         raise WorkspaceError(f"{clean_line(relative, 120)} is larger than {limit >> 20} MB: {advice}")
     remote = await context.remote()
     kind = mimetypes.guess_type(target)[0] or "application/octet-stream"
@@ -157,7 +155,7 @@ def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
         remote_path=f"{MOUNT}/{relative}",
         size=size,
         note=(
-            f"The file has more than {SMALL >> 20} MB and stays in the remote workbench. Work on it there, or call "
+            f"The file is larger than {SMALL >> 20} MB and stays in the remote workbench. Work on it there, or call "
             "again with allow_large if the person wants it on this machine."
         ),
     )

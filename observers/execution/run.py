@@ -122,9 +122,9 @@ def _interest_of(observer: Observer, call: ToolCall) -> Interest:
     try:
         answer: object = observer.wants(call)
     except Exception as error:
-        _log.exception("observer %s could not judge a tool call", observer.name)
+        _log.exception("observer %s could not say whether it wants a tool call", observer.name)
         raise ObserverError(
-            f"its wants raised {type(error).__name__}: {clean_line(str(error), 400)}"
+            f"its `wants` raised {type(error).__name__}: {clean_line(str(error), 400)}"
         ) from error
     match answer:
         case Interest():
@@ -133,7 +133,7 @@ def _interest_of(observer: Observer, call: ToolCall) -> Interest:
             return Interest.SURE if answer else Interest.NONE
         case _:
             _dispose(answer)
-            raise ObserverError(f"its wants returned {_kind(answer)}: return True, False or an Interest")
+            raise ObserverError(f"its `wants` returned {_kind(answer)}: return True, False or an Interest")
 
 
 def perform(run: Run, observer: Observer, result: ToolResult, context: ObserverContext) -> Run:
@@ -159,7 +159,7 @@ def _checked(outcome: object, workspace: Workspace) -> tuple[Outcome, str | None
     """The valid part of an outcome, and the problem with the rest."""
     if not isinstance(outcome, Outcome):
         _dispose(outcome)
-        return Outcome(), f"its observe returned {_kind(outcome)}: return an Outcome"
+        return Outcome(), f"its `observe` returned {_kind(outcome)}: return an Outcome"
     try:
         outcome = msgspec.convert(asdict(outcome), Outcome)
     except msgspec.ValidationError as error:

@@ -278,7 +278,7 @@ class WriteLock:
         if not self._warned:
             self._warned = True
             log.warning(
-                "observers save without a lock on %s (%s): do not run 'ua-tui observe' there meanwhile",
+                "observers save to %s without a lock (%s): do not run 'ua-tui observe' there during the session",
                 self._folder,
                 reason,
             )

@@ -44,7 +44,7 @@ def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) 
     if key == "references" and not scope.answer and not any(map(is_row, sample)):
         return Verdict(None, "it only has addresses, and no answer that cites them")
     if scope.policy != "search":
-        is_taken, problem = _is_of_pages(own), "too few of its items look like pages of the web"
+        is_taken, problem = _is_of_pages(own), "too few of its items look like web pages"
     else:
         is_taken = _is_of_search(own, scope, named=is_named(key, promised, scope))
         problem = "too few of its items have an address and a title or text"

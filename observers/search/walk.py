@@ -31,7 +31,6 @@ from ua_tui.observers.search.verdict import (
 )
 
 _PICTURES = frozenset(("images", "photos"))
-_MOST_DOCUMENTS = 10_000
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -75,7 +75,7 @@ def _damage(unread: Unread, is_running: bool) -> Iterator[str]:
     if unread.left_out:
         yield f"The first {unread.left_out >> 20} MiB of the journal are missing, as it is too long."
     if unread.torn and not is_running:
-        yield "The last line of the journal was not written completely and is missing."
+        yield "The last line of the journal is incomplete and was omitted."
 
 
 def _export(

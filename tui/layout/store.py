@@ -51,7 +51,7 @@ class Proportions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             *self.stacked.items(),
         ):
             if share is not None and not 0.0 < share < 1.0:
-                raise ValueError(f"{name} is {share}, which is not a share between 0 and 1")
+                raise ValueError(f"{name} is {share}, but must be between 0 and 1")
 
     def of(self, name: str) -> float | None:
         """Return the share of a column or of a pane."""

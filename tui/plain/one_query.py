@@ -148,7 +148,7 @@ def _ends_early(folder: Path) -> bool:
     try:
         if ends_in_order(folder):
             return False
-        why = "the disk could store no more events"
+        why = "not all events could be written to the disk"
     except JournalError as error:
         why = unreadable(error)
     sys.stderr.write(

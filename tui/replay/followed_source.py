@@ -131,7 +131,7 @@ class FollowedSource(PastSource):
                 self.show_stats(host)
         except JournalError as error:
             if not session.closed:
-                host.notice.show(error.advice.sentence, "what was read until then is shown")
+                host.notice.show(error.advice.sentence, "what had been read by then is shown")
             return
         finally:
             unsubscribe()

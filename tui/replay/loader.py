@@ -197,7 +197,7 @@ class SessionLoader:
                 on_change()
         except JournalError as error:
             if not self._past.closed:
-                self._notify(error.advice.sentence, "what was read until then is shown")
+                self._notify(error.advice.sentence, "what had been read by then is shown")
             return
         if not self._past.closed:
             self.end()

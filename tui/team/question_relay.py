@@ -94,7 +94,7 @@ class QuestionRelay:
                     await self._mailbox.withdraw(self._id, request)
                     self._asked.discard(request)
             except TeamError as error:
-                log.warning("a question is not seen by the team yet: %s", error)
+                log.warning("a question could not be shown to the team yet: %s", error)
             except Exception:
                 log.exception("a question could not be passed on")
             else:

@@ -70,7 +70,7 @@ def copy_text(owner: DOMNode, text: str, what: str) -> None:
     if not text:
         app.notify("There is nothing to copy.")
     elif len(text) > MOST_COPIED:
-        app.notify(f"{what} not copied: too long for a clipboard.", severity="warning")
+        app.notify(f"{what} not copied: too long for the clipboard.", severity="warning")
     elif isinstance(copying := getattr(app, "copying", None), Copying):
         copying.copy(text, what)
     else:

@@ -111,7 +111,7 @@ class LoginRequests:
                 reply.set_exception(ConnectionFailed(message))
         finally:
             if not reply.done():
-                reply.set_exception(ConnectionFailed("a small request to the model was ended"))
+                reply.set_exception(ConnectionFailed("a small request to the model was cancelled"))
 
     async def _options(self, system: str) -> sdk.ClaudeAgentOptions:
         loaded = await asyncio.to_thread(import_sdk)

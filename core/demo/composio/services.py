@@ -6,6 +6,7 @@ import json
 import secrets
 from datetime import UTC, datetime
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from ua_tui.core.demo.playbook import Library, Pace, any_match
 from ua_tui.core.demo.press import Catalogue
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.json_values import JsonMapping, JsonObject
-from ua_tui.core.storage.compression import unpack
+from ua_tui.core.storage.compression import LARGEST, Unpacked
 from ua_tui.core.storage.files import Root
 
 LINK = "https://connect.composio.example/link/"
@@ -307,7 +308,8 @@ class Services(msgspec.Struct, eq=False):
                 f"output_path must be a {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
             )
         await self.pace.wait(SEARCH_SECONDS * 2)
-        data = unpack(files("ua_tui.core.demo.composio").joinpath(CLIP).read_bytes())
+        packed = files("ua_tui.core.demo.composio").joinpath(CLIP).read_bytes()
+        data = Unpacked(BytesIO(packed)).read(LARGEST)
         try:
             written = Root(path.parent).write_new(path.name, data)
         except WorkspaceError as error:

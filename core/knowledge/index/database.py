@@ -355,7 +355,7 @@ def _check_writable(connection: sqlite3.Connection, path: Path) -> None:
     version = _checked_version(connection, path)
     if version > VERSION:
         raise KnowledgeError(
-            f"the knowledge base {_shown(path)} was made by a later version of ua-tui (its tables are {version}, not "
+            f"the knowledge base {_shown(path)} was made by a later version of ua-tui (table version {version}, not "
             f"{VERSION}): it can be searched but not changed; install that version, or set `knowledge` to another path"
         )
 

@@ -47,7 +47,7 @@ _MOST_PASSAGES = 15_000
 _NO_WORDS = "there is no word to search for: only letters and digits are searched."
 _MISSING = "there is no knowledge base yet: it is created when a session runs."
 _NONE_THEN = (
-    "nothing was found from that time: all times were searched, and the words of the time like other words."
+    "nothing was found from that time: all times were searched, with the words for it as ordinary words."
 )
 
 
@@ -231,7 +231,7 @@ class KnowledgeSearch:
             other = None if term.passages else corrected(term, self._similar, self._tokenizer)
             if other is not None:
                 typed, searched = term.typed, other.choices[0].text
-                notices.append(f"no text has “{typed}”: words with “{searched}” were searched instead.")
+                notices.append(f"no text contains “{typed}”: “{searched}” was searched for instead.")
             words.append(term if other is None else self._database.counted([other])[1][0])
         return tuple(words), notices
 

@@ -104,8 +104,8 @@ def read_jobs(
                 query = _taken_query(given)
                 if not rows_may_allow and (rights := [each for each in RIGHTS if given.get(each)]):
                     raise _Wrong(
-                        f"a row may not set {rights[0]}, which gives rights: use --{rights[0].replace('_', '-')} for "
-                        "all rows, or --rows-may-allow if you wrote the file"
+                        f"a row may not set {rights[0]}, which grants permissions: use "
+                        f"--{rights[0].replace('_', '-')} for all rows, or --rows-may-allow if you wrote the file"
                     )
                 own = {key: given[key] for key in given if key not in SPECS and not _refusal(key)}
                 settings = _settings_of({key: given[key] for key in given if key not in own}, base, seen)
@@ -212,7 +212,7 @@ def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
                 "permission_mode may not be bypassPermissions in a batch: allow what it needs instead"
             )
         if isinstance(parsed, str) and not is_encodable(parsed):
-            raise _Wrong(f"{name} has a lone surrogate, so it is not text")
+            raise _Wrong(f"{name} is not valid Unicode: it has a lone surrogate")
         checked[name] = list(parsed) if isinstance(parsed, tuple) else parsed
     return checked
 
@@ -222,7 +222,7 @@ def _refusal(name: str) -> str:
     """Why a row may not have a setting; empty if it is none, so that it is a column of the person's own."""
     shown = clean_line(name, 60)
     if name in SPECS:
-        return f"a row may not set {shown}, but only {', '.join(ROW_SETTINGS)}; give a column of your own another name"
+        return f"a row may not set {shown}, but only {', '.join(ROW_SETTINGS)}; rename the column if it is your own"
     close = difflib.get_close_matches(shown.lower(), ("query", *ROW_SETTINGS), n=1, cutoff=0.8)
     return f"there is no setting {shown!r}; did you mean {close[0]}?" if close else ""
 
@@ -233,7 +233,7 @@ def _text(file: BinaryIO, problems: _Problems) -> str:
     if data.startswith(_ARCHIVE):
         raise SettingsError("it is a spreadsheet or an archive: save it as CSV, in UTF-8")
     if len(data) > _LARGEST:
-        raise SettingsError(f"it is larger than {_LARGEST >> 20} MB: divide it")
+        raise SettingsError(f"it is larger than {_LARGEST >> 20} MB: split it into several files")
     try:
         return data.decode("utf-16", "replace") if data.startswith(_UTF_16) else data.decode()
     except UnicodeDecodeError as error:
@@ -318,7 +318,7 @@ def _table_rows(
         begins = first + rows.line_num
         for cells in rows:
             if any(map(str.strip, cells[len(header) :])):
-                problems.append((begins, f"it has {len(cells)} columns, and the header {len(header)}"))
+                problems.append((begins, f"it has {len(cells)} columns, but the header has {len(header)}"))
             elif any(map(str.strip, cells)):
                 named = zip(header, cells, strict=False)
                 yield begins, {"query": "", **{name: cell for name, cell in named if name}}

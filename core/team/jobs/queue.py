@@ -235,7 +235,7 @@ class QueueWorker:
                 self._report(f"the workers of the team will claim no jobs for {PUT_OFF_SECONDS:.0f} s")
             is_ours = await self._persist(lambda: self._jobs.finish(claim, outcome))
             if not is_ours and outcome.state != "waiting":
-                log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)
+                log.warning("job %s now belongs to another worker: its end was not recorded", claim.job.id)
         finally:
             del self._running[claim.session.key]
             running.over.set()

@@ -166,7 +166,7 @@ class ResultsFile:
                 except BlockingIOError:
                     os.close(lock)
                     raise TeamError(
-                        f"another program runs a batch with the results {clean_line(str(self.path), 300)}: "
+                        f"another program is running a batch with the results file {clean_line(str(self.path), 300)}: "
                         "wait for it to end, or name another results file with --output or --name"
                     ) from None
                 # Whoever had it may have removed it meanwhile.

@@ -31,7 +31,7 @@ _NEAR = 1_000
 
 async def knowledge_search(
     context: ToolContext,
-    query: Annotated[str, Meta(description='words, "phrases", and -words that must be missing')],
+    query: Annotated[str, Meta(description='words, "phrases", and -words to exclude')],
     kinds: Annotated[list[Kind] | None, Meta(description="only documents of these kinds")] = None,
     since: Annotated[
         str,
@@ -77,7 +77,7 @@ async def knowledge_read(
     id: Annotated[int, Meta(description="id of a document that knowledge_search or knowledge_sources named")],
     around: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="a place in the text, such as start of a hit or next of the part before"),
+        Meta(description="position in the text, such as start of a hit or next of the previous part"),
     ] = None,
 ) -> str:
     """Read the text of a document that an earlier session found, at most 8,000 characters at a time.

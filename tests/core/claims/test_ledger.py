@@ -165,7 +165,9 @@ def test_where_nothing_can_be_written_the_earlier_decisions_stay(
 
     with monkeypatch.context() as patched:
         patched.setattr(Root, "write", write)
-        with pytest.raises(WorkspaceError, match=f"{why}; check the disk, and the rights on .*report_checks"):
+        with pytest.raises(
+            WorkspaceError, match=f"{why}; check the disk and the permissions of .*report_checks"
+        ):
             decide(path, PRICE, answer="rejected")
     assert path.read_bytes() == stored
     assert signed(path, YIELD, PRICE) == "Signed: 1 of 2 accepted, 1 open"

@@ -99,7 +99,7 @@ async def test_rights_of_a_role(cluster: Cluster, team_database: Database, envir
     assert states(found)["tables"] == "ok"
     team_database.execute(f'GRANT owner TO "{role}"')
     try:
-        assert "workers are possible" in (await checked(url, environ))["rights"].found
+        assert "and may run workers" in (await checked(url, environ))["rights"].found
     finally:
         team_database.execute(f'REVOKE owner FROM "{role}"')
 

@@ -182,6 +182,9 @@ def test_write_new_counts_on_and_loses_nothing(root: Root) -> None:
     assert {*names} == {"out/report.v1.html", *(f"out/report.v1-{number}.html" for number in range(2, 9))}
     assert {root.read(name) for name in names} == {str(number).encode() for number in range(8)}
     assert [root.write_new("plain", b"").path for _ in range(2)] == ["plain", "plain-2"]
+    (root.path / "link").symlink_to("out")
+    with pytest.raises(PathRefused, match="symbolic link"):
+        root.write_new("link/a", b"")
 
 
 def test_of_files_of_one_name_only_those_of_its_size_are_compared(

@@ -8,10 +8,10 @@ import pytest
 
 from tests.observers.check.sessions import ReadSession, crawled_page
 from tests.observers.check.sources import states
+from tests.packed import pack
 from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.toolkit.articles import Article, article_path, encode_article
 from ua_tui.observers.check import session
 from ua_tui.observers.check.session import check_against

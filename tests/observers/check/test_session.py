@@ -11,6 +11,7 @@ import pytest
 
 from tests.bench.knowledge.sessions import invent_sessions, write_session
 from tests.observers.check.sessions import REPORT, SEARCH, ReadSession, crawled_page
+from tests.packed import pack
 from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source, SourceKind
 from ua_tui.core.concurrency.cancellation import Stopped, stoppable
@@ -25,7 +26,6 @@ from ua_tui.core.observation import (
 )
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL

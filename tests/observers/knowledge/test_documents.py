@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.packed import pack
 from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import is_unsafe
 from ua_tui.core.toolkit.articles import Article, encode_article

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.observers.knowledge.recorded import NOON, Recorded
+from tests.packed import pack
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.headline import TITLE
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import JOURNAL, OWNER

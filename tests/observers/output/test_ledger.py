@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from tests.observers.conftest import NOON, make_result
+from tests.packed import unpack
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.output import ledger as turns
@@ -262,8 +262,8 @@ def test_a_program_that_never_ends_its_turn_is_not_waited_for_twice(
         for number in range(3):
             assert SearchResults().observe(page(number), late).artifacts
     assert [record.message for record in caplog.records if "without a lock" in record.message] == [
-        f"observers save without a lock on {context.workspace.path} (another program has locked it for too long): "
-        "do not run 'ua-tui observe' there meanwhile"
+        f"observers save to {context.workspace.path} without a lock (another program has locked it for too long): "
+        "do not run 'ua-tui observe' there during the session"
     ]
     assert len(listed(context)) == 20
 
@@ -275,7 +275,7 @@ def test_a_name_is_free_again_when_the_artifact_could_not_be_written(context: Ob
     deep: dict[str, Any] = {}
     for _ in range(20_000):
         deep = {"deeper": deep}
-    with pytest.raises(Exception, match="deep"):
+    with pytest.raises(Exception, match="less nesting"):
         save(deep)
     saved, path = save({"a": 1})
     assert saved.path == path

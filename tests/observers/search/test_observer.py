@@ -207,7 +207,7 @@ def test_texts_full_of_openings_are_read_in_time_that_grows_with_them(
             ["has the name of a search", "results (2 items): taken as results of the kind web", "(1 item): not taken"],
         ),
         ("mcp__x__list_things", {"items": [{"id": 1}]}, ["not have the name of a search", "items (1 item): not taken"]),
-        ("mcp__gmail__search", {"messages": [row(1)]}, ["is not taken for a search"]),
+        ("mcp__gmail__search", {"messages": [row(1)]}, ["is not treated as a search"]),
         ("mcp__x__web_search", "Nothing but words.", ["was read as text", "no results were recognised"]),
         ("mcp__x__find_things", "Nothing but words.", ["was read as text", "There is no list"]),
     ],

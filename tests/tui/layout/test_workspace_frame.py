@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from tests.packed import pack
 from tests.tui.app_host import shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
@@ -15,7 +16,6 @@ from tests.tui.played import QUERY, fixed_bus, played_events
 from tests.tui.tree_host import cursor, rows
 from tests.waiting import until
 from ua_tui.core.events.types import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
-from ua_tui.core.storage.compression import pack
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane

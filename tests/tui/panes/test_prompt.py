@@ -155,7 +155,7 @@ class DropApp(PromptApp):
     def shown(self) -> list[str]:
         """The rows of the files."""
         bars = self.query(AttachmentBar)
-        return [bar._row(y).plain.rstrip() for bar in bars for y in range(len(bar.files))]
+        return [row.plain.rstrip() for bar in bars for row in bar.render().split() if bar.files]
 
 
 async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None:
@@ -183,6 +183,19 @@ async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None
         await pilot.press("enter")
         await until(lambda: "not in this session" in app.shown[0])
         assert app.sent == []
+
+
+async def test_thumbnails_follow_the_height_of_the_screen(tmp_path: Path) -> None:
+    Image.new("RGB", (40, 20), "teal").save(tmp_path / "photo.png")
+    app = DropApp(tmp_path)
+    async with app.run_test(size=(90, 24)) as pilot:
+        app.prompt.put("@photo.png")
+        await until(lambda: any(app.shown))
+        bar = app.query_one(AttachmentBar)
+        for height, rows in ((24, 1), (40, 4), (24, 1)):
+            await pilot.resize_terminal(90, height)
+            await until(lambda rows=rows: bar.size.height == rows)  # type: ignore[misc]
+            await until(lambda rows=rows: ("▀" in app.shown[0]) == (rows == 4))  # type: ignore[misc]
 
 
 async def test_a_name_that_leads_nowhere_is_marked_and_asked_about_once(tmp_path: Path) -> None:

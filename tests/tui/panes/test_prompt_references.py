@@ -23,9 +23,9 @@ class FilesApp(PromptApp):
     """A prompt with what is above it."""
 
     def rows(self) -> list[str]:
-        """The rows of what the text names."""
+        """The rows of what the text names, without thumbnails."""
         bars = self.query(AttachmentBar)
-        return [bar._row(y).plain.rstrip() for bar in bars for y in range(len(bar.files))]
+        return [bar._row(y, 100).plain.rstrip() for bar in bars for y in range(len(bar.files))]
 
 
 @asynccontextmanager

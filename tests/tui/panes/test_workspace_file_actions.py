@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.packed import pack
 from tests.tui.files_host import Host, hosted, sit_at_a_desktop
 from tests.tui.tree_host import cursor, laid_session, pane_of, rows
 from tests.waiting import until
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.terminal.foreground import NoProgram

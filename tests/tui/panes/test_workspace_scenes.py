@@ -28,12 +28,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests.packed import pack
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.pane_host import handle_events
 from tests.tui.panes.test_scenes import event_of, scenes
 from tests.tui.tree_host import cursor, laid_session, model_of, pane_of, rows
 from tests.waiting import until
-from ua_tui.core.storage.compression import pack
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.screens.session.confirm import DeleteScreen
 

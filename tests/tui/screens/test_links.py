@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -111,3 +112,17 @@ async def test_links_are_filtered_by_their_text_and_their_host_and_are_no_markup
         await until(lambda: shows(app, "Title 10 · s10.example") and not shows(app, "Title 4"))
         await pilot.press("enter")
         await until(lambda: chosen == ["https://s10.example/p"])
+
+
+async def test_thousands_of_links_are_offered_as_quickly_as_a_few() -> None:
+    links = [FoundLink("source", f"https://a.example/{each}", each) for each in range(3_000)]
+    chosen: list[str] = []
+    async with hosted() as (app, pilot):
+        choose_link(app, [*links, FoundLink("the end", "https://end.example/", 3_000)], chosen.append)
+        await until(lambda: isinstance(app.screen, Palette) and shows(app, "source · a.example"))
+        palette = app.screen
+        assert len(palette.query_one(CommandList).options) <= 200
+        await pilot.press(*"end")
+        await until(partial(shows, app, "the end · end.example"))
+        await pilot.press("enter")
+        await until(lambda: chosen == ["https://end.example/"])

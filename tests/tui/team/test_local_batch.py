@@ -414,7 +414,7 @@ async def test_a_command_that_cannot_begin_leaves_the_results_of_another_as_they
     assert await run(queries, Runner(), "--output", str(output)) == 1
     before = output.read_text()
     other = ResultsFile(default_file(queries))
-    with pytest.raises(TeamError, match="another program runs a batch"):
+    with pytest.raises(TeamError, match="another program is running a batch"):
         await run(queries, Runner(), "--output", str(output))
     other.close()
     with pytest.raises(CredentialsError):

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.packed import pack
 from tests.tui.viewers.test_viewers import THEME, do, lines, shown
 from ua_tui.core.events.types import ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation, TextContent
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.text import is_unsafe
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
 from ua_tui.core.view.calls import FullCall

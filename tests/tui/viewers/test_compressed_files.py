@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from tests.packed import pack
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.pane_host import handle_events
 from tests.tui.viewers.test_viewers import shown
 from tests.waiting import until
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files.viewer import ViewerScreen

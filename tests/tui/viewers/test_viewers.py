@@ -394,7 +394,7 @@ class TestSearchResults:
         table.cursor = 1
         detail = table.detail()
         assert detail is not None
-        facts = "a.example · 2026-11-03 10:00:00+00:00 · read in full, 1,234 words (a opens it)"
+        facts = "a.example · 2026-11-03 10:00:00+00:00 · read in full, 1,234 words (press a to open it)"
         assert lines(detail, 200) == [
             "alpha", f"{facts} · already found in this session", "https://a.example", "two needle",
         ]  # fmt: skip

@@ -52,7 +52,9 @@ def adopt(path: Path, *, yes: bool) -> int:
                 "or decisions about claims"
             )
         if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return complain("asking needs a terminal; --yes adopts what is listed without asking", EXIT_USAGE)
+            return complain(
+                "confirmation needs a terminal; --yes adopts what is listed without it", EXIT_USAGE
+            )
         if not yes and not agrees(_QUESTION):
             return complain("nothing was adopted")
         for each in found:

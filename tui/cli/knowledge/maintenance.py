@@ -166,7 +166,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
     if not args.yes:
         if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return complain(
-                "asking needs a terminal; --dry-run shows what would be removed, --yes removes it without asking",
+                "confirmation needs a terminal; --dry-run shows what would be removed, --yes removes it without asking",
                 EXIT_USAGE,
             )
         _print_forgotten(found, done=False, as_json=False)

@@ -81,7 +81,6 @@ class _Observation(msgspec.Struct, eq=False):
     explain: bool
     plugins: bool
     _failed: bool = False
-    _artifacts: int = 0
 
     def over(self, results: Sequence[ToolResult], context: ObserverContext) -> int:
         bus = Bus()

@@ -67,7 +67,7 @@ def print_timer(args: argparse.Namespace, title: str) -> None:
             calendar=calendar,
         ))  # fmt: skip
     else:
-        print_line("# systemd has no timer for days of the month or of the week: use cron")
+        print_line("# systemd cannot combine days of the month with days of the week as cron does: use cron")
     print_line("# cron: add this line with `crontab -e`")
     command = f"cd {shlex.quote(folder)} && {shlex.join(words)}".replace("%", r"\%")
     print_line(f"{times.cron} {command}")

@@ -1,4 +1,4 @@
-"""Shows the files that the prompt names above it: name, format and size; and finds the files of dropped paths."""
+"""Shows the files that the prompt names above it: name, format, size, a thumbnail of a picture; and dropped paths."""
 
 from __future__ import annotations
 
@@ -15,21 +15,29 @@ from urllib.parse import unquote, urlsplit
 
 from textual import events
 from textual.content import Content
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.style import Style
 from textual.widget import Widget
 
 from ua_tui.core.agent.attachments.mentions import mentions_in
 from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlaces, missing_names
+from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.events.units import size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
-from ua_tui.tui.viewers.bodies.picture import read_header
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.viewers.bodies.picture import PictureBody, PictureHeader, read_header
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.mcp.references import ServerReferences
 
 ROWS = 4
-"""The most files that are listed."""
+"""The most files that are listed, and the height of a thumbnail."""
+_MOST_COLUMNS = 14
+_TEXT_WIDTH = 34
+_LOWEST_SCREEN = 30
 _HEAD = 64 << 10
 _BEGINNING = 400
 _PATIENCE = 2.0
@@ -39,13 +47,15 @@ _PATIENCE = 2.0
 class NamedFile:
     """A file or a resource that a text names: its path as it is written, and what is known of it.
 
-    `problem` says why it cannot be added, or that it is missing. `is_open` says that the name may go on: it is missing
-    or that of a folder.
+    `header` is that of a picture; `problem` says why it cannot be added, or that it is missing. `copy` is the path of
+    the file, or of the copy of a resource. `is_open` says that the name may go on: it is missing or that of a folder.
     """
 
     path: str
     facts: str = ""
+    header: PictureHeader | None = None
     problem: str = ""
+    copy: str = ""
     is_resource: bool = False
     is_open: bool = False
 
@@ -70,7 +80,7 @@ async def read_resource(folder: Path, path: str, references: ServerReferences) -
     more = f"{len(copies)} parts" if len(copies) > 1 else ""
     bytes_ = size(sum(each.size for each in copies))
     facts = " · ".join(filter(None, (first.media_type, extent, bytes_, more, begins)))
-    return NamedFile(path, facts, is_resource=True)
+    return NamedFile(path, facts, header, copy=first.path, is_resource=True)
 
 
 def find_files(places: AttachmentPlaces, text: str, names: Sequence[str]) -> list[NamedFile]:
@@ -109,11 +119,11 @@ def _find(places: AttachmentPlaces, name: str) -> NamedFile | None:
     kind = path.suffix.removeprefix(".").upper() or "file"
     if header is not None:
         kind = f"{header.kind.partition(' ')[0]} · {header.width:,} × {header.height:,}"
-    return NamedFile(name, f"{kind} · {size(length)}")
+    return NamedFile(name, f"{kind} · {size(length)}", header, copy=str(path))
 
 
 class AttachmentBar(Widget):
-    """A row for each file that the prompt names.
+    """A row for each file that the prompt names, beside the thumbnails of pictures if the screen is high enough.
 
     A click on a row calls `remove` with the path of its file, and `on_known` is called when all files of the text are
     known.
@@ -135,6 +145,7 @@ class AttachmentBar(Widget):
         self.is_reading = False
         self.found: Sequence[NamedFile] = ()
         self.files: Sequence[NamedFile] = ()
+        self._thumbnails: dict[NamedFile, Sequence[Content]] = {}
 
     def show_files_of(
         self,
@@ -191,6 +202,11 @@ class AttachmentBar(Widget):
             assert references is not None
             found[path] = await read_resource(places.session, path, references)
             self._show([found[each] for each in paths if each in found])
+        for file in () if self.app.current_theme.ansi else self.files:
+            if file.header is not None and file not in self._thumbnails:
+                body = PictureBody(file.header, None, places.session / file.copy)
+                self._thumbnails[file] = await in_thread(_thumbnail, body)
+                self.refresh(layout=True)
 
     def _known(self, path: str) -> NamedFile:
         """A resource as it is shown while it is read."""
@@ -207,15 +223,28 @@ class AttachmentBar(Widget):
             return
         self.files = files
         self.display = bool(files)
-        self.styles.height = min(ROWS, len(files)) or 1
-        self.refresh()
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A row for each file, or the height of the thumbnails if the screen has room for them."""
+        if viewport.height >= _LOWEST_SCREEN and any(map(self._thumbnails.get, self.files)):
+            return ROWS
+        return min(ROWS, len(self.files))
 
     def render(self) -> Content:
-        """Draw the rows."""
-        return Content("\n").join(map(self._row, range(min(ROWS, len(self.files)))))
+        """Draw the rows, each with its part of the thumbnails that have room."""
+        size, rows = self.content_size, [Content("")] * ROWS
+        for file in self.files if size.height >= ROWS else ():
+            wider = list(map(Content.__add__, rows, self._thumbnails.get(file, ())))
+            if wider and wider[0].cell_length + _TEXT_WIDTH <= size.width:
+                rows = wider
+        room = size.width - rows[0].cell_length
+        return Content("\n").join(row + self._row(y, room) for y, row in enumerate(rows[: size.height]))
 
-    def _row(self, y: int) -> Content:
-        file, width = self.files[y], self.content_size.width
+    def _row(self, y: int, width: int) -> Content:
+        if y >= len(self.files):
+            return Content("")
+        file = self.files[y]
         more = len(self.files) - ROWS
         remove = f"  +{more}" if more > 0 and y == ROWS - 1 else "  ✕"
         room = width - 2 - len(remove)
@@ -229,6 +258,20 @@ class AttachmentBar(Widget):
         event.stop()
         if 0 <= event.y < min(ROWS, len(self.files)):
             self._remove(self.files[event.y].path)
+
+
+def _thumbnail(body: PictureBody) -> Sequence[Content]:
+    """The rows of a picture in half blocks, with a blank cell after each; none if it cannot be drawn."""
+    body.fit_to(ROWS + 2, None)
+    rows = body.lay_out(_MOST_COLUMNS, MarkdownTheme())
+    drawn = [row for row in map(rows.row, range(len(rows))) if isinstance(row, Strip)]
+    blank = Content(" ")
+    shown = [
+        Content.assemble(*((each.text, Style.from_rich_style(each.style)) for each in strip if each.style))
+        + blank
+        for strip in drawn
+    ]
+    return [*shown, *[Content(" " * shown[0].cell_length)] * (ROWS - len(shown))] if shown else []
 
 
 _BEGINNINGS = ("/", "~/", "'/", '"/', "'~/", '"~/', "file://", "'file://", '"file://')

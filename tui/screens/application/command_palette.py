@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from heapq import nlargest
 from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.command import Command, CommandList, CommandPalette, SearchIcon, SimpleCommand, SimpleProvider
+from textual.command import (
+    Command,
+    CommandList,
+    CommandPalette,
+    Hits,
+    SearchIcon,
+    SimpleCommand,
+    SimpleProvider,
+)
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input
@@ -20,7 +29,26 @@ from ua_tui.tui.widgets.modal import NARROW
 GAP = 2
 AROUND = 4
 """Rows left free above and below the box where there is room."""
+_MOST = 200
+"""Rows that are offered at once: Textual lays all of them out again for each letter that is typed."""
 _PLAIN = str.maketrans("[]\\", "()/")
+
+
+class _Best(SimpleProvider):
+    """Offers the best of many commands."""
+
+    async def search(self, query: str) -> Hits:
+        """Give those that match best."""
+        for hit in nlargest(_MOST, [hit async for hit in super().search(query)]):
+            yield hit
+
+    async def discover(self) -> Hits:
+        """Give the first ones."""
+        left = _MOST
+        async for hit in super().discover():
+            if left > 0:
+                yield hit
+            left -= 1
 
 
 class Palette(CommandPalette):
@@ -39,7 +67,7 @@ class Palette(CommandPalette):
         placeholder: str = "Search for commands…",
     ) -> None:
         # The type of a provider that Textual's documentation gives here is not the one it declares.
-        provider: Any = SimpleProvider(screen, [_without_markup(each) for each in commands])
+        provider: Any = _Best(screen, [_without_markup(each) for each in commands])
         super().__init__([provider], placeholder=placeholder)
 
     def on_mount(self) -> None:

@@ -71,12 +71,15 @@ def follow_link(owner: DOMNode, url: str, *, note: str = "") -> None:
 
 
 def choose_link(app: App[Any], links: Sequence[FoundLink], choose: Callable[[str], object]) -> None:
-    """Offer links by their text and their host; `choose` gets the address of the chosen one."""
+    """Offer links by their text and their host, with their addresses; `choose` gets that of the chosen one."""
     from textual.command import SimpleCommand
 
     from ua_tui.tui.screens.application.command_palette import Palette
 
-    commands = (SimpleCommand(_name_of(each), partial(choose, each.url)) for each in links)
+    commands = (
+        SimpleCommand(_name_of(each), partial(choose, each.url), each.text and clean_line(each.url, 400))
+        for each in links
+    )
     app.push_screen(Palette(app.screen, commands, "Search for links…"))
 
 

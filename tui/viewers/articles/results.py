@@ -270,7 +270,7 @@ class ResultsTable(Table):
             facts = facts_of(hit.page)
         elif hit.article:
             words = f", {hit.page.words:,} words" if hit.page.words else ""
-            facts.append(f"read in full{words} (a opens it)")
+            facts.append(f"read in full{words} (press a to open it)")
         if hit.duplicate:
             facts.append("already found in this session")
         if hit.date_inferred:

@@ -72,7 +72,5 @@ def check_again(path: Path, origin: TextOrigin, *, knowledge: KnowledgePlace | N
 def _read(path: Path) -> bytes:
     piece = read_piece(path, LARGEST_REPORT)
     if not piece.complete:
-        raise FileUnviewable(
-            f"This file has more than {LARGEST_REPORT >> 20} MB: it is too large to be checked."
-        )
+        raise FileUnviewable(f"This file is larger than {LARGEST_REPORT >> 20} MB and cannot be checked.")
     return piece.data

@@ -50,7 +50,7 @@ def readable_text(version: Version, *, source: bool = False) -> str:
     else:
         data = b""
     if len(data) > LARGEST:
-        raise FileUnviewable(f"Texts of more than {LARGEST >> 20} MiB are not compared.")
+        raise FileUnviewable(f"Texts larger than {LARGEST >> 20} MiB are not compared.")
     if looks_binary(data):
         raise FileUnviewable("This file is not text, so its versions cannot be compared.")
     text = decode(data)

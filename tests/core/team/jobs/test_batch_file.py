@@ -157,7 +157,7 @@ def test_many_lines_are_read_in_little_memory() -> None:
 )
 def test_rows_give_no_rights_unless_the_person_says_so(text: str) -> None:
     (line,) = problems(text)
-    assert "which gives rights: use --" in line
+    assert "which grants permissions: use --" in line
     assert "or --rows-may-allow if you wrote the file" in line
 
 

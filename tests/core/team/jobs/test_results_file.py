@@ -235,7 +235,7 @@ def test_sessions_that_were_begun_are_known_until_they_are_over(path: Path) -> N
 
 def test_two_programs_do_not_write_at_once(path: Path) -> None:
     file = ResultsFile(path)
-    with pytest.raises(TeamError, match="another program runs a batch with the results"):
+    with pytest.raises(TeamError, match="another program is running a batch with the results file"):
         ResultsFile(path)
     file.close()
     ResultsFile(path).close()

@@ -73,7 +73,9 @@ def test_on_one_machine_a_timer_and_a_line_for_cron_are_printed(own_folder: Path
 def test_days_of_the_month_or_of_the_week_are_for_cron_only(capsys: Output) -> None:
     assert main(["batch", "queries.txt", "--every", "0 7 1 * 1", "--again"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "# systemd has no timer for days of the month or of the week: use cron"
+    assert (
+        lines[0] == "# systemd cannot combine days of the month with days of the week as cron does: use cron"
+    )
     assert lines[-1].startswith("0 7 1 * 1 cd ")
     assert lines[-1].endswith("batch queries.txt --again")
 
