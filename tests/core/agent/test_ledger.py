@@ -210,7 +210,7 @@ async def test_a_wrapper_names_the_action_that_ran_already(workspace: Workspace)
     both = {"tools": [sent, {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"to": "bob"}}]}
     decision, reason = await hooked.before(MULTI, both)
     assert decision == "deny"
-    assert "GMAIL_SEND_EMAIL has run" in reason
+    assert "GMAIL_SEND_EMAIL ran" in reason
     assert "Nothing in this call ran" in reason
     assert hooked.ledger.begun == []
     assert (await hooked.before(MULTI, {"tools": both["tools"][1:]}))[0] == "allow"

@@ -204,6 +204,6 @@ def test_a_damaged_journal_is_exported_with_a_note(session: Recorded) -> None:
     with open(session.folder / JOURNAL, "ab") as file:
         file.write(b"\xff damaged\n" + later + b'{"event":')
     text = exported(session.folder)
-    incomplete = "last line of the journal was not written completely"
+    incomplete = "last line of the journal is incomplete"
     for part in ("Damaged lines", "a later version", incomplete, "Which animals smile?"):
         assert part in text
