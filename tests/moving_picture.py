@@ -21,7 +21,7 @@ from rich.style import Style
 from textual.app import App
 from textual.strip import Strip
 
-from tests.waiting import until
+from tests.waiting import is_settled, until
 from ua_tui.core.demo.launch import unpack_recording
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
@@ -51,7 +51,7 @@ async def frames(base: Path) -> tuple[list[list[Strip]], list[int]]:
         player.play(playing=False)
         for number in range(FRAMES):
             player.seek_offset(player.recording.seconds * number / (FRAMES - 1))
-            await until(lambda: player.is_settled)
+            await until(lambda: is_settled(player))
             # The workspace lists its folder, and cards read their files.
             await pilot.pause(1.5)
             drawn.append(rows_of(app))

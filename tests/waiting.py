@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from ua_tui.tui.replay.player import Player
 
 PATIENCE = 120.0
 """Seconds after which what is waited for counts as never to come, also on a busy machine."""
@@ -51,6 +54,12 @@ def wait_until(
         assert time.monotonic() < deadline, _never(within, reported)
         time.sleep(PAUSE)
     return value
+
+
+def is_settled(player: Player) -> bool:
+    """Whether everything that was requested of a replay is done, and all that is due is shown."""
+    is_due = player.is_playing and player.recording.position(player._due_offset()) > player.position
+    return bool(player._requested._waiters) and player._wanted is None and not is_due
 
 
 async def run_ready(turns: int = 20) -> None:

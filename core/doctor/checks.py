@@ -74,20 +74,18 @@ async def run_checks(
         return await _run_all(planned, settings, environ, on_check)
 
 
-async def run_team_checks(
-    address: Address,
-    settings: Settings,
-    environ: Mapping[str, str],
-    on_check: OnCheck = lambda _check: None,
-) -> list[Check]:
+async def run_team_checks(address: Address, settings: Settings, environ: Mapping[str, str]) -> list[Check]:
     """Check the database of a team, and nothing else."""
     async with TeamChecks(address, environ) as checks:
         planned = checks.planned(SERVICE_SECONDS + _IMPORT_SECONDS)
-        return await _run_all(planned, settings, environ, on_check)
+        return await _run_all(planned, settings, environ)
 
 
 async def _run_all(
-    planned: list[PlannedCheck], settings: Settings, environ: Mapping[str, str], on_check: OnCheck
+    planned: list[PlannedCheck],
+    settings: Settings,
+    environ: Mapping[str, str],
+    on_check: OnCheck = lambda _check: None,
 ) -> list[Check]:
     redactor = Redactor(secrets(settings, environ))
 

@@ -18,7 +18,7 @@ from msgspec import structs
 from ua_tui.core.agent.mcp.client import ask_server
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections import toolkit
-from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS, Connection
+from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS
 from ua_tui.core.connections.composio.sdk import service_name
 from ua_tui.core.connections.composio.session import try_composio
 from ua_tui.core.connections.oauth.flow import current_login
@@ -235,12 +235,10 @@ def _credential(settings: Settings, verdict: ModelVerdict) -> str:
     return f" The request used {' and '.join(names)}." if names else ""
 
 
-async def check_toolkit(connection: Connection | None = None) -> Finding:
-    """Start the toolkit in a temporary folder and list its tools; `connection` replaces that of a session."""
+async def check_toolkit() -> Finding:
+    """Start the toolkit in a temporary folder and list its tools."""
     with tempfile.TemporaryDirectory(prefix="ua-tui-doctor-", ignore_cleanup_errors=True) as folder:
-        used = connection or toolkit.toolkit_connection(
-            toolkit.ToolkitStart(workspace=Path(folder, "session"))
-        )
+        used = toolkit.toolkit_connection(toolkit.ToolkitStart(workspace=Path(folder, "session")))
         finding = await probe_server(used.servers[SERVER], remedy="reinstall ua-tui", folder=folder)
     if finding.status != "ok":
         return finding
@@ -265,9 +263,8 @@ async def check_user_server(
     *,
     environ: Mapping[str, str],
     trust: ServerTrust,
-    logins: LoginStore | None = None,
 ) -> Finding:
-    """Start or reach a server as a session would; one that is not trusted is not started. `logins` are the user's."""
+    """Start or reach a server as a session would; one that is not trusted is not started."""
     if isinstance(server, UnusableServer):
         return failed(server.advice, WITHOUT_TOOLS)
     decision = trust.decision(server, folder)
@@ -282,7 +279,7 @@ async def check_user_server(
     to_log_in = f"to log in, run `ua-tui connect {server.name}`; {WITHOUT_TOOLS}"
     if connection.login is not None:
         try:
-            login = await current_login(connection.login, logins or LoginStore())
+            login = await current_login(connection.login, LoginStore())
         except ConnectionFailed as error:
             return failed(error.advice.problem, to_log_in)
         except WorkspaceError as error:

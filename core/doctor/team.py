@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
-import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module, metadata
@@ -22,6 +21,7 @@ from ua_tui.core.postgres.connection import OLDEST, Connection, connect_async, r
 from ua_tui.core.postgres.problems import needing_extra, reporting
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.postgres.state import read_rights, read_version, read_work
+from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
@@ -112,22 +112,17 @@ class TeamChecks(msgspec.Struct, eq=False):
         if self.environ.get("PGPASSWORD"):
             return ok("PGPASSWORD is set, which overrides a password file")
         try:
-            found = await asyncio.to_thread(path.stat)
+            descriptor = await asyncio.to_thread(open_regular, path, follow=True)
         except OSError as error:
-            if given:
-                return failed(
-                    f"{path} cannot be read: {error.strerror}", "create it, or change PGPASSFILE or passfile="
-                )
+            if given or not isinstance(error, FileNotFoundError | NotADirectoryError):
+                advice = "make it a file that only you can read, or change PGPASSFILE or passfile="
+                return failed(f"{path} cannot be read: {error.strerror}", advice)
             return skipped(f"there is no {path}, and PGPASSWORD is not set")
-        if not stat.S_ISREG(found.st_mode):
-            return failed(f"{path} is not a file, and is ignored", "replace it with a regular file")
-        if mode := stat.S_IMODE(found.st_mode) & 0o077:
+        mode = os.fstat(descriptor).st_mode
+        os.close(descriptor)
+        if mode & 0o077:
             who = "others" if mode & 0o007 else "its group"
             return failed(f"{path} is ignored, as {who} may read or write it", f"run chmod 600 {path}")
-        if not os.access(path, os.R_OK):
-            return failed(
-                f"{path} cannot be read by this user", f"make it yours: chown, then chmod 600 {path}"
-            )
         return ok(f"{path} is private")
 
     async def _connection(self) -> Finding:

@@ -228,7 +228,7 @@ def prices(value: Any) -> tuple[str, ...]:
 
 def headers(value: Any) -> str:
     """Read headers of requests, one `Name: value` a line."""
-    allowed = "headers such as X-Team: research, one a line"
+    allowed = "headers such as X-Team: research, one per line"
     if not isinstance(value, str) or "\0" in value:
         raise ValueError(allowed)
     lines = [line.strip() for line in value.splitlines() if line.strip()]

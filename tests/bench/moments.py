@@ -18,7 +18,7 @@ from tests.bench.apart import ROOT, report_of
 from tests.bench.forks import fork_row
 from tests.bench.large_journal import write_large_journal
 from tests.bench.table import Row, Section, median, spread
-from tests.waiting import until
+from tests.waiting import is_settled, until
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.replay.player import Player
@@ -141,7 +141,7 @@ def _is_at(player: Player, position: int) -> bool:
 
 
 async def _settle(player: Player) -> None:
-    await until(lambda: player.is_settled, SECONDS)
+    await until(lambda: is_settled(player), SECONDS)
 
 
 if __name__ == "__main__":

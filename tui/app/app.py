@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual.app import ComposeResult, SystemCommand
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
@@ -88,7 +87,6 @@ class UaTuiApp(BaseApp):
 
     TITLE = "ua-tui"
     AUTO_FOCUS = "#prompt"
-    ENABLE_COMMAND_PALETTE = True
     BINDINGS = bindings("UaTuiApp")
 
     def __init__(
@@ -559,6 +557,13 @@ class UaTuiApp(BaseApp):
 
         return commands_of(self)
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Offer every action by name."""
-        return (SystemCommand(each.title, each.help, each.run) for each in self.commands())
+    def action_command_palette(self) -> None:
+        """Offer every command by name."""
+        from textual.command import SimpleCommand
+
+        from ua_tui.tui.screens.application.command_palette import Palette
+
+        if not Palette.is_open(self.app):
+            # Textual's own provider would put them in the order of the alphabet.
+            offered = (SimpleCommand(each.title, each.run, each.help) for each in self.commands())
+            self.push_screen(Palette(self.screen, offered))

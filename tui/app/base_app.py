@@ -328,18 +328,6 @@ class BaseApp(App[str]):
 
     # -- commands ---------------------------------------------------------------------------------
 
-    def action_command_palette(self) -> None:
-        """Offer every command by name."""
-        from textual.command import SimpleCommand
-
-        from ua_tui.tui.screens.application.command_palette import Palette
-
-        if self.use_command_palette and not Palette.is_open(self.app):
-            # Textual's own provider would put them in the order of the alphabet.
-            commands = self.get_system_commands(self.screen)
-            offered = (SimpleCommand(each.title, each.callback, each.help) for each in commands)
-            self.push_screen(Palette(self.screen, offered))
-
     def action_copy_or_quit(self) -> None:
         """Copy the selection; without one say how to quit, and quit when pressed twice."""
         from textual.widgets import TextArea

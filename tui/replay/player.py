@@ -76,7 +76,6 @@ class Player:
         self._wanted: int | None = None
         self._going: int | None = None
         self._requested = asyncio.Event()
-        self._is_idle = False
         self._event_time: float | None = None
         self._shown_changes, self._has_all_files = 0, True
         self._panes = panes = SessionPanes.of(host.frame, folder.path, None, read_only=True)
@@ -103,11 +102,6 @@ class Player:
     def time(self) -> float:
         """The time of day in the session, in seconds since the epoch."""
         return self._event_time if self._event_time is not None else self.recording.time(self.offset)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether everything that was requested is done, and all that is due is shown."""
-        return self._is_idle and self._wanted is None
 
     @property
     def is_at_end(self) -> bool:
@@ -195,7 +189,7 @@ class Player:
                 await self._play()
             else:
                 await self._show_files()
-                await self._wait()
+                await self._requested.wait()
 
     async def _play(self) -> None:
         stop = self._stop if self._stop > self.position else len(self.recording)
@@ -214,14 +208,7 @@ class Player:
         await self._show_files()
         with suppress(TimeoutError):
             async with asyncio.timeout(FRAME_SECONDS):
-                await self._wait()
-
-    async def _wait(self) -> None:
-        self._is_idle = not self.is_playing or self.recording.position(self._due_offset()) <= self.position
-        try:
-            await self._requested.wait()
-        finally:
-            self._is_idle = False
+                await self._requested.wait()
 
     def _due_offset(self) -> float:
         return self._offset + (self._clock() - self._since) * self.speed

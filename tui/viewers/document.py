@@ -166,13 +166,6 @@ class _JoinedRows(Rows):
                 return part.row(y - first)
         raise IndexError(y)
 
-    def find(self, needle: str) -> list[Match]:
-        return [
-            Match(first + match.row, match.start, match.end)
-            for first, part in self._placed()
-            for match in part.find(needle)
-        ][:MATCH_LIMIT]
-
     @property
     def landmarks(self) -> list[Landmark]:
         return [
@@ -202,11 +195,6 @@ class ShiftedRows(Rows):
     def row(self, y: int) -> Row:
         """Row `y`."""
         return shifted(self._rows.row(y), " " * self._cells)
-
-    def find(self, needle: str) -> list[Match]:
-        """Every occurrence of `needle`."""
-        by = self._cells
-        return [Match(each.row, each.start + by, each.end + by) for each in self._rows.find(needle)]
 
     @property
     def landmarks(self) -> Sequence[Landmark]:

@@ -130,7 +130,7 @@ async def copy_file(owner: Widget, path: Path) -> None:
         copy_text(owner, text, "Text")
 
 
-def outside_target(path: Path, copies: Path | None = None) -> Target:
+def outside_target(path: Path) -> Target:
     """Prepare a file for the browser, or for the desktop's program for its format. Runs in a thread.
 
     Raises:
@@ -141,7 +141,7 @@ def outside_target(path: Path, copies: Path | None = None) -> Target:
     name = inner_name(path.name)
     suffix = PurePath(name).suffix.lower()
     if suffix in _HTML:
-        return Target(_sanitised(path, copies), sanitised=True)
+        return Target(_sanitised(path), sanitised=True)
     if suffix not in _HARMLESS:
         raise NotExportable(
             "Only HTML, pictures, audio, video, PDF, text and office documents can be opened in other programs."
@@ -158,14 +158,13 @@ def outside_target(path: Path, copies: Path | None = None) -> Target:
     return Target(path.absolute(), sanitised=False)
 
 
-def _sanitised(path: Path, copies: Path | None) -> Path:
+def _sanitised(path: Path) -> Path:
     piece = read_piece(path, LARGEST + 1)
     if len(piece.data) > LARGEST:
         raise NotExportable("This page is too large to be made safe for a browser.")
-    if copies is None:
-        from platformdirs import user_cache_path
+    from platformdirs import user_cache_path
 
-        copies = user_cache_path("ua-tui") / "opened"
+    copies = user_cache_path("ua-tui") / "opened"
     try:
         return write_browser_copy(decode(piece.data), path.absolute(), copies)
     except ConversionFailed as error:

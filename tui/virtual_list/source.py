@@ -60,9 +60,6 @@ class Heights:
         self._sums = [0]
         self.total = sum(self._values)
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def __getitem__(self, index: int) -> int:
         return self._values[index]
 

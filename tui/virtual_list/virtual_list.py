@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from math import ceil
 from typing import ClassVar, Generic, NamedTuple, Self
 
@@ -609,16 +610,13 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text, without gutter and padding."""
         first = selection.start.y if selection.start is not None else 0
-        last = selection.end.y if selection.end is not None else self.heights.total - 1
-        last = min(last, self.heights.total - 1, first + 20_000)
+        last = selection.end.y if selection.end is not None else self.heights.total
         index, line = self.heights.at(first)
+        strips = chain.from_iterable(self.rendered(at).strips for at in range(index, len(self.entries)))
         found: list[str] = []
-        while index < len(self.entries) and first + len(found) <= last:
-            for y, strip in enumerate(self.rendered(index).strips[line:], first + len(found)):
-                start, end = selection.get_span(y) or (0, 0)
-                found.append(strip.text[max(start, self.GUTTER) : None if end == -1 else end].rstrip())
-            index, line = index + 1, 0
-        del found[max(0, last - first + 1) :]
+        for y, strip in enumerate(islice(strips, line, line + min(last - first, 20_000) + 1), first):
+            start, end = selection.get_span(y) or (0, 0)
+            found.append(strip.text[max(start, self.GUTTER) : None if end == -1 else end].rstrip())
         return ("\n".join(found), "\n") if found else None
 
     # -- size, visibility, focus ------------------------------------------------------------------

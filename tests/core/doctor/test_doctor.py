@@ -18,6 +18,7 @@ from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.observers.plugin_package import install_package
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, until
+from ua_tui.core.connections import toolkit
 from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.toolkit_tools import SERVER
 from ua_tui.core.doctor import machine
@@ -441,8 +442,11 @@ async def test_the_toolkit_lists_its_tools() -> None:
     ],
     ids=["missing", "dies"],
 )
-async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], word: str) -> None:
-    found = await check_toolkit(toolkit_of(*command))
+async def test_a_toolkit_that_does_not_start_says_why(
+    command: tuple[str, ...], word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolkit, "toolkit_connection", lambda _start: toolkit_of(*command))
+    found = await check_toolkit()
     assert found.status == "failed"
     assert word in found.found
     assert found.advice

@@ -22,6 +22,7 @@ from ua_tui.core.doctor import checks
 from ua_tui.core.doctor.findings import Finding
 from ua_tui.core.doctor.services import check_user_server, check_web_reader
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.folders import state_folder
 
 PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
 KEY = "canary-0123456789abcdef"
@@ -70,7 +71,10 @@ async def test_one_that_is_not_trusted_or_was_refused_is_not_started(tmp_path: P
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_remote_one_lists_its_tools_for_a_key_or_a_login(tmp_path: Path, transport: str) -> None:
+async def test_a_remote_one_lists_its_tools_for_a_key_or_a_login(
+    tmp_path: Path, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     port = free_port()
     how: dict[str, Any] = {
         "type": transport,
@@ -95,18 +99,18 @@ async def test_a_remote_one_lists_its_tools_for_a_key_or_a_login(tmp_path: Path,
         assert (
             found.advice == "to log in, run `ua-tui connect notes`; the session continues without its tools"
         )
-        server, trust, logins = named(tmp_path, **how), ServerTrust(tmp_path / "state"), LoginStore(tmp_path)
+        server, trust, logins = named(tmp_path, **how), ServerTrust(tmp_path / "state"), LoginStore()
         assert isinstance(server, UserServer)
         target = connection_to(server, os.environ, tmp_path).login
         assert target is not None
         await logins.save(target, StoredLogin(access_token=KEY))
-        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust)
         assert found.status == "ok"
         await logins.save(target, StoredLogin(access_token="old", expires_at=1.0))
-        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust)
         assert found.found == "the login to notes has expired"
-        (tmp_path / "logins.json").write_text("{")
-        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust, logins=logins)
+        (state_folder() / "logins.json").write_text("{")
+        found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust)
         assert "logins.json cannot be read" in found.found
 
 

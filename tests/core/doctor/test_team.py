@@ -169,7 +169,7 @@ async def test_the_password_file(tmp_path: Path, environ: dict[str, str]) -> Non
         (lambda path: path.write_text("*:*:*:*:x"), "failed", "as others may read"),
         (lambda path: path.touch(0o640), "failed", "as its group may read"),
         (lambda path: path.touch(0o600), "ok", "is private"),
-        (lambda path: path.mkdir(), "failed", "is not a file"),
+        (lambda path: path.mkdir(), "failed", "is not a regular file"),
     ):  # fmt: skip
         path = tmp_path / ".pgpass"
         path.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.played import played_events
 from tests.tui.replay.test_past_session import many, rows_of, stamped, write
-from tests.waiting import PATIENCE, ManualClock, until
+from tests.waiting import PATIENCE, ManualClock, is_settled, until
 from ua_tui.core.demo.launch import unpack_recording
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.past_files import PastFolder
@@ -66,7 +66,7 @@ async def replayed(
 async def reached(player: Player, position: int | None) -> None:
     """Wait until the player is at a position, or has done what was requested."""
     await until(
-        lambda: player.is_settled and position in (None, player.position), reported=lambda: player.position
+        lambda: is_settled(player) and position in (None, player.position), reported=lambda: player.position
     )
 
 
@@ -540,7 +540,7 @@ async def test_files_are_copied_after_the_panes_show_the_moment_and_once_at_the_
             player.seek(whole - 1)
             await until(lambda: player.position == whole - 1)
             assert app.view.query_count == 1
-            assert not player.is_settled
+            assert not is_settled(player)
             # What is requested meanwhile does not wait for all the files.
             player.seek(whole)
         finally:

@@ -354,3 +354,19 @@ async def test_the_connections(
         await pilot.press("t")
         await until(lambda: "A session can" in screen_text(app))
         await screen_compare(pilot, "tested")
+
+
+async def test_checks_do_not_move_what_the_person_scrolled_to(tmp_path: Path) -> None:
+    doctor = Doctor(*CHECKS)
+    doctor.go.clear()
+    async with connections(tmp_path, *SERVERS, size=(80, 24), doctor=doctor) as (_, _, screen, pilot):
+        details = screen.query_one("#details")
+        await pilot.press("t")
+        await until(lambda: details.scroll_offset.y > 0)
+        await pilot.press(*["pageup"] * 9)
+        await until(lambda: details.scroll_offset.y == 0)
+        doctor.go.set()
+        await until(lambda: doctor.ended)
+        await pilot.pause()
+        await pilot.pause()
+        assert details.scroll_offset.y == 0

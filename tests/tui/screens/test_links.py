@@ -88,14 +88,13 @@ def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:
         ("the bank\N{REPLACEMENT CHARACTER}", "https://a.example", 0),
         ("next", "https://b.example", 1),
     ]
-    assert found[1].repeated == (2,)
     assert [first_from(found, row) for row in (0, 1, 2, 3)] == [0, 1, 1, 1]
 
 
 def test_an_address_takes_the_first_text_that_is_not_an_address() -> None:
     a = Style(meta={"url": "https://a.example/x"})
     rows = ListRows([Strip([Segment("https://a.example/x", a), Segment(" and "), Segment("the bank", a)])])
-    assert links_in(rows) == [FoundLink("the bank", "https://a.example/x", 0, (0,))]
+    assert links_in(rows) == [FoundLink("the bank", "https://a.example/x", 0)]
 
 
 async def test_links_are_filtered_by_their_text_and_their_host_and_are_no_markup() -> None:

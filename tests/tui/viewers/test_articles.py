@@ -308,7 +308,6 @@ def test_the_addresses_of_results_are_links_to_choose_from(tmp_path: Path, width
     body = load(put(tmp_path, "s.json", results)).best
     found = links_in(body.lay_out(width, THEME))
     assert [(link.text, link.url) for link in found] == [("A", URL), ("C", "https://c.example/")]
-    assert len(found[0].repeated) == 1
 
 
 @pytest.mark.parametrize("width", [100, 40])

@@ -118,16 +118,19 @@ def test_a_link_to_a_packed_file_is_not_followed(artifact: Path, tmp_path: Path)
         load(tmp_path / "link.json")
 
 
-def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(tmp_path: Path) -> None:
+def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     page = put(tmp_path, "page.html.gz", gzip.compress(b"<script>x()</script><p>Words"))
-    target = outside_target(page, tmp_path / "copies")
+    target = outside_target(page)
     assert target.sanitised
-    (copy,) = (path for path in (tmp_path / "copies").rglob("*") if path.is_file())
+    (copy,) = (path for path in (tmp_path / "cache").rglob("*") if path.is_file())
     assert "Words" in copy.read_text()
     assert "x()" not in copy.read_text()
     assert copy.suffix == ".html"
     with pytest.raises(NotExportable, match="compressed"):
-        outside_target(put(tmp_path, "a.json.zst", pack(b"{}")), tmp_path / "copies")
+        outside_target(put(tmp_path, "a.json.zst", pack(b"{}")))
 
 
 async def test_a_preview_follows_an_artifact_into_its_other_form(artifact: Path) -> None:

@@ -82,9 +82,9 @@ def test_heights_are_the_sums_of_a_list(edits: list[tuple[int, int, list[int]]])
     heights, plain = Heights(), list[int]()
     for start, removed, added in edits:
         at = min(start, len(plain))
+        heights.splice(at, min(removed, len(plain) - at), added)
         plain[at : at + removed] = added
-        heights.splice(at, min(removed, len(heights) - at), added)
-        heights.splice(len(heights), 0, [2])
+        heights.splice(len(plain), 0, [2])
         plain.append(2)
         heights.set(start % len(plain), removed)
         plain[start % len(plain)] = removed

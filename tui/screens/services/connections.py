@@ -111,7 +111,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self._examine = examine
         self._definitions: dict[str, UserServer] = {}
         self._checks: list[Check] = []
-        self._testing = False
+        self._testing = self._following = False
         self._failure = ""
         self._trace = ""
         self._problems: dict[Destination, str] = {}
@@ -326,7 +326,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         if self._testing:
             self.warn("The tests are already running.")
             return
-        self._testing = True
+        self._testing = self._following = True
         self._checks, self._failure = [], ""
         self._follow_checks()
         start_job(self, self._test, "doctor")
@@ -347,9 +347,15 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     def _follow_checks(self) -> None:
         self._show_checks()
-        # Their place is known only after the layout.
-        shown = self.query_one("#connections-checks")
-        self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
+        if self._following:
+            # Unless the person scrolled elsewhere; their place is known only after the layout.
+            shown = self.query_one("#connections-checks")
+            self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
+
+    def action_scroll_details(self, pages: int) -> None:
+        """Scroll the details, and follow the checks no longer."""
+        self._following = False
+        super().action_scroll_details(pages)
 
     def _show_checks(self) -> None:
         listed = sorted(self._checks, key=lambda check: _ORDER.get(check.name, len(_ORDER)))

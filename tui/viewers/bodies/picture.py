@@ -54,10 +54,7 @@ class PictureHeader:
     @property
     def description(self) -> str:
         """Format and size on one line."""
-        parts = [self.kind, self.size_text]
-        if self.width * self.height >= 100_000:
-            parts.append(f"{self.width * self.height / 1_000_000:.1f} megapixels")
-        return " · ".join(parts)
+        return f"{self.kind} · {self.size_text}"
 
 
 class _NotDrawn(Exception):

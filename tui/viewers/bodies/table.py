@@ -15,6 +15,7 @@ from textual.content import Content, Span
 
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
+from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import TextBody
@@ -35,6 +36,7 @@ EXPORT_KEY = KeyHint("X", "CSV", "export")
 TABLE_KEYS = (KeyHint("s", "sort", "sort"), FILTER_KEY, KeyHint("←→", "column", "unfold"))
 GAP = 2
 _NARROW = 40
+_MAX_CELL = 2_000
 
 
 class Records(Protocol):
@@ -44,7 +46,7 @@ class Records(Protocol):
         """Return the number of records."""
 
     def __getitem__(self, number: int) -> Sequence[str]:
-        """Return the cells of a record; there may be fewer or more than columns."""
+        """Return the cells of a record as they are written; there may be fewer or more than columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +82,14 @@ class Table(CursorBody):
         sample = [records[number] for number in range(min(len(records), 400))]
         self.natural = [
             min(
-                column.widest, max([cell_len(column.title) + 2, *(cell_len(_cell(row, i)) for row in sample)])
+                column.widest,
+                max([cell_len(column.title) + 2, *(cell_len(cell_of(row, i)) for row in sample)]),
             )
             for i, column in enumerate(self.columns)
         ]
         self.numeric = [
-            any(_cell(row, i) for row in sample)
-            and all(not (cell := _cell(row, i)) or NUMBER.fullmatch(cell) for row in sample)
+            any(cell_of(row, i) for row in sample)
+            and all(not (cell := cell_of(row, i)) or NUMBER.fullmatch(cell) for row in sample)
             for i in range(len(self.columns))
         ]
 
@@ -142,7 +145,7 @@ class Table(CursorBody):
                 number = self.record
                 if number is None:
                     return False
-                return CopyText("cell", _cell(self.records[number], self.column))
+                return CopyText("cell", cell_of(self.records[number], self.column))
             case "export":
                 return SaveCsv(lambda: csv_text([*map(spreadsheet_cell, row)] for row in self.whole_rows()))
             case _:
@@ -158,7 +161,7 @@ class Table(CursorBody):
         yield [self.columns[i].title for i in shown]
         for number in checked(self.order):
             row = self.whole_row(number)
-            yield [_cell(row, i) for i in shown]
+            yield [row[i] if i < len(row) else "" for i in shown]
 
     def whole_row(self, number: int) -> Sequence[str]:
         """Return the cells of a record as they are exported."""
@@ -190,14 +193,15 @@ class Table(CursorBody):
             i = (self.column + step) % count
             title = self.columns[i].title if i < len(self.columns) else f"cell {i + 1}"
             title = tail_cut(title or f"column {i + 1}", width)
-            lines.append(f"{title}{' ' * (width - cell_len(title))}  {_cell(row, i) or '-'}")
+            lines.append(f"{title}{' ' * (width - cell_len(title))}  {cell_of(row, i) or '-'}")
         return TextBody(
             "\n".join(lines), style=lambda n, line: [Span(0, len(line) and _characters(line, width), "key")]
         )
 
     def holds(self, number: int, wanted: str) -> bool:
         """Whether a cell of a record contains a casefolded text."""
-        return any(wanted in cell.casefold() for cell in self.records[number])
+        row = self.records[number]
+        return any(wanted in cell_of(row, i).casefold() for i in range(len(row)))
 
     def sort_keys(self, numbers: Sequence[int], column: int) -> Sequence[SortKey]:
         """Return the sort keys of records, in the order of `numbers`.
@@ -205,7 +209,7 @@ class Table(CursorBody):
         Raises:
             Stopped: the result is no longer needed.
         """
-        return [key_of(_cell(self.records[number], column)) for number in checked(numbers)]
+        return [key_of(cell_of(self.records[number], column)) for number in checked(numbers)]
 
     def _arranging(self, column: int | None, text: str, *, descending: bool) -> BackgroundWork:
         keep = self.record
@@ -264,7 +268,7 @@ class TableView(CursorRows):
 
         def cell(i: int, width: int) -> tuple[str, str]:
             cut = middle_cut if table.columns[i].cut_middle else tail_cut
-            return cut(_cell(cells, i), width), self.role(number, i)
+            return cut(cell_of(cells, i), width), self.role(number, i)
 
         return self._line(first, widths, cell)
 
@@ -360,8 +364,9 @@ class TableView(CursorRows):
         return widths
 
 
-def _cell(row: Sequence[str], i: int) -> str:
-    return row[i] if i < len(row) else ""
+def cell_of(row: Sequence[str], i: int) -> str:
+    """Return a cell of a record for the screen: clean, and on one line."""
+    return clean_line(row[i].replace("\n", " "), _MAX_CELL) if i < len(row) else ""
 
 
 def _characters(line: str, width: int) -> int:

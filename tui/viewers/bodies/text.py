@@ -25,8 +25,8 @@ LineStyler = Callable[[int, str], Sequence[Span]]
 class TextBody(Body):
     """Lines of cleaned text.
 
-    `style` colours one line at a time; a word is the style of every line. `numbers` shows line numbers from
-    `first_number` if there is room. `indent` columns stay empty on the left.
+    `style` colours one line at a time; a word is the style of every line. `numbers` shows line numbers if there is
+    room. `indent` columns stay empty on the left.
     """
 
     def __init__(
@@ -35,7 +35,6 @@ class TextBody(Body):
         *,
         style: LineStyler | str = "",
         numbers: bool = False,
-        first_number: int = 1,
         indent: int = 0,
     ) -> None:
         self.text = text
@@ -44,7 +43,6 @@ class TextBody(Body):
             self.lines.pop()
         self.style = style
         self.numbers = numbers
-        self.first_number = first_number
         self.indent = indent
 
     def followed_by(self, other: TextBody) -> TextBody:
@@ -53,7 +51,6 @@ class TextBody(Body):
             self.text + other.text,
             style=self.style,
             numbers=self.numbers,
-            first_number=self.first_number,
             indent=self.indent,
         )
 
@@ -61,7 +58,7 @@ class TextBody(Body):
         """Wrap every line to the width."""
         gutter = 0
         if self.numbers and width >= 60:
-            gutter = len(str(self.first_number + len(self.lines) - 1)) + 2
+            gutter = len(str(len(self.lines))) + 2
         return TextRows(self, max(1, width - gutter - self.indent), gutter)
 
 
@@ -102,7 +99,7 @@ class TextRows(Rows):
         content = Content(" " * self._body.indent + line[start:end], spans)
         if not self._gutter:
             return content
-        label = str(self._body.first_number + number) if part == 0 else ""
+        label = str(number + 1) if part == 0 else ""
         gutter = f"{label:>{self._gutter - 2}}  "
         return styled(gutter, "dim") + content
 

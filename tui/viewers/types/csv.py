@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from array import array
 from collections.abc import Sequence
-from typing import overload
 
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.events.units import quantity
-from ua_tui.core.text import clean_line
-from ua_tui.tui.viewers.bodies.table import Table, TableColumn
+from ua_tui.tui.viewers.bodies.table import Table, TableColumn, cell_of
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
@@ -37,9 +36,9 @@ class Lines:
         return max(0, len(self._starts) - 1)
 
     def __getitem__(self, number: int) -> Sequence[str]:
-        """Return the cells of a record, each on one line; only the first cells of a very long record."""
+        """Return the cells of a record; only the first cells of a very long record."""
         start, end = self._starts[number], self._starts[number + 1]
-        return split_cells(self._data[start : min(end, start + _MAX_SHOWN)], self._delimiter)
+        return _parsed(self._data[start : min(end, start + _MAX_SHOWN)], self._delimiter)
 
     def whole(self, number: int) -> Sequence[str]:
         """Return the cells of a record as they are in the file."""
@@ -66,49 +65,14 @@ class DelimitedTable(Table):
         return super().holds(number, wanted)
 
 
-class _Cells(Sequence[str]):
-    """The cells of a record, each cleaned when it is used: a row of thousands shows only some."""
-
-    def __init__(self, cells: Sequence[str]) -> None:
-        self._cells = cells
-
-    def __len__(self) -> int:
-        """Return the number of cells."""
-        return len(self._cells)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        """Return one cell, or several."""
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        return clean_line(self._cells[place].replace("\n", " "), 400)
-
-
-def split_cells(piece: bytes, delimiter: str) -> Sequence[str]:
-    """Return the cells of one record, each on one line; bytes that cannot be parsed are one cell."""
-    return _Cells(_parsed(piece, delimiter))
-
-
 def _parsed(piece: bytes, delimiter: str) -> list[str]:
     text = piece.decode("utf-8", "replace").replace("\0", "\ufffd").strip("\r\n")
     if text and _QUOTED.search(text) is None:
         return text.split(delimiter, _MAX_COLUMNS)[:_MAX_COLUMNS]
     try:
-        row = next(csv.reader([text], delimiter=delimiter), [])
+        return next(csv.reader(io.StringIO(text), delimiter=delimiter), [])[:_MAX_COLUMNS]
     except csv.Error:
-        row = [text]
-    if not row or ("\n" in text and '"' in text):
-        # A reader of one line stops at a line break inside quotes; it needs all lines of such a record.
-        try:
-            row = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), [])
-        except csv.Error:
-            row = [text]
-    return row[:_MAX_COLUMNS]
+        return [text]
 
 
 def record_starts(data: bytes) -> array[int]:
@@ -158,11 +122,11 @@ def _view(sample: Sample) -> View:
     starts = record_starts(data)
     if not sample.complete and len(starts) > 2:
         starts.pop()
-    header = split_cells(data[starts[0] : min(starts[1], starts[0] + _MAX_SHOWN)], delimiter)
+    header = _parsed(data[starts[0] : min(starts[1], starts[0] + _MAX_SHOWN)], delimiter)
     # A copy of millions of numbers would block every other thread.
     lines = Lines(data, delimiter, memoryview(starts)[1:])
     width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
-    columns = [TableColumn(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
+    columns = [TableColumn(cell_of(header, i)) for i in range(min(width, _MAX_COLUMNS))]
     table = DelimitedTable(columns, lines)
     table.lines = lines
     facts = (

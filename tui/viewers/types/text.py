@@ -42,19 +42,17 @@ CODE = Viewer(
 
 
 _MAGIC = (
-    (b"%PDF-", 0, "PDF"),
-    (b"PK\x03\x04", 0, "Zip archive"),
-    (b"\x1f\x8b", 0, "Gzip data"),
-    (b"\x28\xb5\x2f\xfd", 0, "Zstandard data"),
-    (b"SQLite format 3\0", 0, "SQLite database"),
-    (b"\x7fELF", 0, "Program (ELF)"),
+    (b"%PDF-", "PDF"),
+    (b"PK\x03\x04", "Zip archive"),
+    (b"\x1f\x8b", "Gzip data"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard data"),
+    (b"SQLite format 3\0", "SQLite database"),
+    (b"\x7fELF", "Program (ELF)"),
 )
 
 
 def _view_binary(sample: Sample) -> View:
-    kind = next(
-        (name for magic, at, name in _MAGIC if sample.data[at : at + len(magic)] == magic), "Binary file"
-    )
+    kind = next((name for magic, name in _MAGIC if sample.data.startswith(magic)), "Binary file")
     return View(kind, HexBody(sample.data, sample.piece.offset))
 
 

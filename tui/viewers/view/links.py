@@ -24,12 +24,11 @@ class LinkClicked(Message):
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link: its text on one line, its untrusted URL, the row in which it begins, and the rows of its repetitions."""
+    """A link: its text on one line, its untrusted URL, and the row in which it begins."""
 
     text: str
     url: str
     row: int
-    repeated: tuple[int, ...] = ()
 
 
 def links_in(rows: Rows) -> list[FoundLink]:
@@ -50,18 +49,14 @@ def links_in(rows: Rows) -> list[FoundLink]:
             if len(found) == MAX_LINKS:
                 break
             found[link.url] = replace(link, text=text)
-        else:
-            repeated = (*before.repeated, link.row)
-            found[link.url] = replace(before, text=before.text or text, repeated=repeated)
+        elif not before.text:
+            found[link.url] = replace(before, text=text)
     return list(found.values())
 
 
 def first_from(links: Sequence[FoundLink], row: int) -> int:
     """Return the place of the link that comes first from a row on; that of the last link if none does."""
-    places = [
-        (at, place) for place, link in enumerate(links) for at in (link.row, *link.repeated) if at >= row
-    ]
-    return min(places)[1] if places else len(links) - 1
+    return next((place for place, link in enumerate(links) if link.row >= row), len(links) - 1)
 
 
 def _links(rows: Rows) -> Iterator[FoundLink]:
