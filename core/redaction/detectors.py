@@ -6,7 +6,7 @@ The forms of services' keys are in `formats.json`, each with where it is documen
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -177,41 +177,46 @@ class SecretSearch:
     def __init__(self, words: Sequence[str] = ()) -> None:
         self._words = tuple(words)
 
-    def scan(self, text: str) -> Scan:
-        """Search a text, or encoded JSON."""
+    def scan(self, text: str | bytes) -> Scan:
+        """Search a text, or encoded JSON; bytes are UTF-8, and places are those in the text."""
         found = Scan()
-        addresses = _Addresses(text)
+        whole = text if isinstance(text, str) else None
+        addresses: _Addresses | None = None
         done: dict[int, int] = {}
         for piece in self._pieces(text):
-            _match_needles(text, piece.in_characters(self._needles_in(piece)), addresses, done, found)
-            words = piece.in_characters(self._words_in(piece))
-            found.words += [(self._words[number], start) for number, start, _ in words]
-        if "@" in text:
-            found.spans += _passwords_in_addresses(text)
+            hits = _table().search.all_in(piece.data.lower())
+            words = self._search.all_in(piece.data) if self._words else []
+            if not hits and not words:
+                continue
+            if whole is None:
+                assert isinstance(text, bytes)
+                whole = text.decode("utf-8", "surrogatepass")
+            addresses = addresses or _Addresses(whole)
+            _match_needles(whole, piece.in_characters(hits), addresses, done, found)
+            found.words += [(self._words[number], start) for number, start, _ in piece.in_characters(words)]
+        if ("@" if isinstance(text, str) else b"@") in text:  # type: ignore[operator]  # both are of one type
+            found.spans += _passwords_in_addresses(
+                text.decode("utf-8", "surrogatepass") if whole is None else whole  # type: ignore[union-attr]
+            )
         return found
 
     def near(self, text: str) -> Iterator[Span]:
         """The places that decide whether there is a secret in a text, in any order: a text without one has none."""
         for piece in self._pieces(text):
-            for _, start, end in piece.in_characters([*self._needles_in(piece), *self._words_in(piece)]):
+            hits = _table().search.all_in(piece.data.lower())
+            words = self._search.all_in(piece.data) if self._words else []
+            for _, start, end in piece.in_characters([*hits, *words]):
                 yield start, end
         at = text.find("@")
         while at >= 0:
             yield at, at + 1
             at = text.find("@", at + 1)
 
-    def _pieces(self, text: str) -> Iterator[_Piece]:
-        """Cut a text into pieces, because the search copies what it searches, and a text may have 100 MB."""
-        longest = max(_table().search.longest, self._search.longest if self._words else 0)
-        for at in range(0, len(text), _PIECE):
-            yield _Piece(text[at : at + _PIECE + longest].encode("utf-8", "surrogatepass"), at)
-
-    @staticmethod
-    def _needles_in(piece: _Piece) -> list[tuple[int, int, int]]:
-        return _table().search.all_in(piece.data.lower())
-
-    def _words_in(self, piece: _Piece) -> list[tuple[int, int, int]]:
-        return self._search.all_in(piece.data) if self._words else []
+    def _pieces(self, text: str | bytes) -> Iterable[_Piece]:
+        if len(text) <= _PIECE:
+            data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+            return (_Piece(data, 0, _PIECE),)
+        return _pieces(text, max(_table().search.longest, self._search.longest if self._words else 0))
 
     @cached_property
     def _search(self) -> _Needles:
@@ -268,11 +273,12 @@ def _matched(text: str, start: int, needle: _Needle, addresses: _Addresses) -> S
 class _Piece(NamedTuple):
     """A piece of a text in UTF-8, and enough of what follows to complete a needle that begins in it.
 
-    `start` is its place in the text, in characters.
+    `start` is its place in the text, and `length` its own length, both in characters.
     """
 
     data: bytes
     start: int
+    length: int
 
     def in_characters(self, hits: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
         """Turn places in the data into places in the text; those behind the piece belong to the next one."""
@@ -285,8 +291,30 @@ class _Piece(NamedTuple):
                 done = place
         for number, start, end in hits:
             first = places.get(start, start)
-            if first < _PIECE:
+            if first < self.length:
                 yield number, self.start + first, self.start + places.get(end, end)
+
+
+def _pieces(text: str | bytes, longest: int) -> Iterator[_Piece]:
+    """Cut a text into pieces, because the search copies what it searches, and a text may have 100 MB."""
+    if isinstance(text, str):
+        for at in range(0, len(text), _PIECE):
+            data = text[at : at + _PIECE + longest].encode("utf-8", "surrogatepass")
+            yield _Piece(data, at, _PIECE)
+        return
+    at = start = 0
+    while at < len(text):
+        end = _boundary(text, at + _PIECE)
+        length = len(text[at:end].decode("utf-8", "surrogatepass"))
+        yield _Piece(text[at : _boundary(text, end + longest)], start, length)
+        at, start = end, start + length
+
+
+def _boundary(data: bytes, at: int) -> int:
+    """The first place from `at` on where a character begins."""
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at += 1
+    return at
 
 
 class _Addresses:

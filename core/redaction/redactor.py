@@ -162,7 +162,10 @@ class Redactor:
 
     def finds_nothing(self, encoded: bytes) -> bool:
         """Whether `redact_json` would leave a JSON document, in UTF-8, unchanged."""
-        return not any(self._scan(encoded.decode()))
+        found = self._known.search.scan(encoded)
+        if found.spans or found.fields:
+            return False
+        return not (found.words or self._raw_forms) or not any(self._scan(encoded.decode()))
 
     def redact_json(self, text: str) -> str:
         """Mask the secrets in a JSON document as `redact_value` does in its value; the result is valid JSON.

@@ -99,7 +99,7 @@ def test_files_of_other_programs_open_too(tmp_path: Path) -> None:
     ("other.json.gz", b"plain text", "The compressed data is damaged or not gzip data and cannot"),
     (
         "bomb.json.zst", zstandard.ZstdCompressor().compress(bytes(300 << 20)),
-        "The compressed data has more than 256 MiB and is not unpacked",
+        "The compressed data expands to more than 256 MiB and is not unpacked",
     ),
 ])  # fmt: skip
 def test_what_cannot_be_unpacked_is_reported(tmp_path: Path, name: str, data: bytes, expected: str) -> None:

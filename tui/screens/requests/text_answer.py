@@ -104,6 +104,7 @@ class TextAnswer(Entry):
         text: the initial text.
         most: the maximum number of characters; 0 for no limit.
         replaceable: whether the initial text is selected, so that typing replaces it.
+        restrict: a regular expression of what can be typed; None for anything.
     """
 
     @dataclass
@@ -122,6 +123,7 @@ class TextAnswer(Entry):
         text: str = "",
         most: int = 0,
         replaceable: bool = False,
+        restrict: str | None = None,
         id: str,
     ) -> None:
         super().__init__(id=id)
@@ -131,6 +133,7 @@ class TextAnswer(Entry):
         self._text = text
         self._most = most
         self._replaceable = replaceable
+        self._restrict = restrict
 
     def compose(self) -> ComposeResult:
         """Create the title, the line, its explanation and the answers."""
@@ -138,6 +141,7 @@ class TextAnswer(Entry):
         yield Input(
             self._text,
             max_length=self._most,
+            restrict=self._restrict,
             compact=True,
             select_on_focus=False,
         )

@@ -69,6 +69,7 @@ class BudgetScreen(WritingDialog[float | None]):
                 text=f"{wanted:.2f}" if wanted else "",
                 most=12,
                 replaceable=True,
+                restrict=r"[\d.,$ ]*",
                 id="amount",
             ),
         )

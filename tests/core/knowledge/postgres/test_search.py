@@ -71,7 +71,7 @@ def test_a_word_with_a_mistake_is_replaced_and_a_notice_says_so(
         for words in ("wether", "plain wheather", "semicnductors weather"):
             results = search.search(words)
             assert len(results.hits) == 9, words
-            assert any("searched instead" in notice for notice in results.notices), words
+            assert any("searched for instead" in notice for notice in results.notices), words
         assert not search.search("weather").notices
         for words in ("xylophone", '"wether"x', "zzzzzzz"):
             assert not search.search(words).hits, words
