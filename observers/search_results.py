@@ -153,22 +153,27 @@ def _keep_raw(result: ToolResult, texts: list[str], reason: str, context: Observ
     if not names or not all(policy_of(name) == "search" and _is_public(name, context) for name in names):
         return Outcome(note=reason)
     # Masked before it is cut: half a secret would not be known for one.
-    masked = context.workspace.redactor.redact("\n".join(texts))
-    first, kept = masked[:_MAX_UNPARSED], "saved as it is"
+    first: list[str] = []
+    length = 0
+    for piece in context.workspace.redactor.redact_in_pieces("\n".join(texts), 1 << 20):
+        if length < _MAX_UNPARSED:
+            first.append(piece[: _MAX_UNPARSED - length])
+        length += len(piece)
     # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
-    rest = (len(masked),) if len(masked) > _MAX_UNPARSED else ()
+    rest = (length,) if length > _MAX_UNPARSED else ()
+    kept = "saved as it is"
     if rest:
         stored = result.observation.stored_at
         kept = f"its first {_MAX_UNPARSED:,} characters are saved"
         reason = f"{reason}; the full result is in {stored}" if stored else reason
     heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
     heading = context.workspace.redactor.redact(heading)
-    content = without_surrogates(f"{heading}\n{first}").encode()
+    content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", *first))
     saved, path = save_once(
         result,
         context,
         lambda path: context.workspace.write_artifact(path, content, redacted=True),
-        first,
+        *(first if rest else ["".join(first)]),
         *rest,
         folder=_UNPARSED,
         stem=short_name(call.name),

@@ -49,6 +49,7 @@ def masked_copy(value: _Value, redactor: Redactor) -> _Value:
             return value
 
 
+_PIECE = 1 << 20
 # The mark of UTF-32 begins as that of UTF-16 does.
 ENCODING_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -67,8 +68,13 @@ def masked_file(file: IO[bytes], redactor: Redactor) -> IO[bytes]:
     file.seek(0)
     text, encoding = _text(file.read())
     file.seek(0)
-    masked = redactor.redact(text)
-    return file if masked == text else BytesIO(masked.encode(encoding, "replace"))
+    if redactor.redact(text) == text:
+        return file
+    masked = BytesIO()
+    for piece in redactor.redact_in_pieces(text, _PIECE):
+        masked.write(piece.encode(encoding, "replace"))
+    masked.seek(0)
+    return masked
 
 
 def _text(data: bytes) -> tuple[str, str]:

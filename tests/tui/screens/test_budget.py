@@ -43,7 +43,7 @@ async def test_a_higher_limit_is_entered_and_one_that_is_not_is_refused_with_a_r
         assert screen.query_one(Input).value == "2.04"
         for typed, reason in (
             ("1.02", "is already spent"),
-            ("much", "Enter an amount above 0"),
+            ("much", "Enter an amount, e.g."),
             ("0", "Enter an amount above 0"),
         ):
             await pilot.press("ctrl+u", *typed, "enter")
