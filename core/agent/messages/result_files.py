@@ -7,6 +7,7 @@ not read there. Observers and events get a result, too: a large one is adapted a
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -363,8 +364,8 @@ _OTHERS = "downloads"
 def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFile:
     """Move a file that the command line wrote to the workspace; `name` is untrusted, and a safe one is made of it.
 
-    Its bytes decide whether it is a media file; secrets in a text are masked. If a file of that name has the same
-    content already, that is the result.
+    Its bytes decide whether it is a media file; secrets in a text are masked. If a file with the same content exists in
+    the folder, that is the result.
 
     Raises:
         WorkspaceError: it cannot be written.
@@ -379,9 +380,25 @@ def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFi
         folder, suffix = _OTHERS, ".pdf" if head.startswith(b"%PDF-") else path.suffix.lower()
         content = masked_file(content, workspace.redactor)
     name = _allowed(_stem(workspace, name), suffix, head)
-    kept = workspace.root.write_new(f"{folder}/{name}", content, once=True)
+    known = _holder(workspace, folder, content)
+    kept = known or workspace.root.write_new(f"{folder}/{name}", content).path
     path.unlink(missing_ok=True)
-    return ReturnedFile(kept.path, is_new=kept.is_new)
+    return ReturnedFile(kept, is_new=not known)
+
+
+def _holder(workspace: Workspace, folder: str, content: IO[bytes]) -> str:
+    """The path of the file in a folder that has the content already, under any name; "" if none has."""
+    data = content.read()
+    content.seek(0)
+    digest = hashlib.sha256(data).digest()
+    for entry in workspace.list(folder) if workspace.exists(folder) else ():
+        # It can be gone meanwhile.
+        with suppress(WorkspaceError):
+            if not entry.is_dir and entry.size == len(data):
+                with workspace.root.opened(path := f"{folder}/{entry.name}") as other:
+                    if hashlib.file_digest(other, "sha256").digest() == digest:
+                        return path
+    return ""
 
 
 def _stem(workspace: Workspace, name: str) -> str:
