@@ -264,7 +264,7 @@ class Listener:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._heard: list[Callable[[str], None]] = []
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def subscribe(self, heard: Callable[[str], None]) -> Callable[[], None]:
         """Call `heard` with what is announced, and with an empty text when something may have been missed.
@@ -273,20 +273,21 @@ class Listener:
         """
         self._heard.append(heard)
         # One that was cancelled may not have ended yet.
-        if self._task is None or self._task.done() or self._task.cancelling():
-            self._task = asyncio.create_task(self._run(), name="team: listener")
+        if all(task.done() or task.cancelling() for task in self._tasks):
+            task = asyncio.create_task(self._run(), name="team: listener")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
         def end() -> None:
             self._heard.remove(heard)
-            if not self._heard and self._task is not None:
-                self._task.cancel()
+            for task in self._tasks if not self._heard else ():
+                task.cancel()
 
         return end
 
     async def close(self) -> None:
         """Stop listening."""
-        if self._task is not None:
-            await end_tasks(self._task)
+        await end_tasks(*self._tasks)
 
     def _tell(self, payload: str) -> None:
         for heard in list(self._heard):

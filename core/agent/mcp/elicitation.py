@@ -417,16 +417,16 @@ class ElicitationChannel(msgspec.Struct, eq=False):
 
     async def _answer(self, request_id: str, request: JsonMapping) -> None:
         try:
-            answer = await self.ask(request)
-        except Exception:
-            log.exception("a request of an MCP server could not be answered")
-            answer = {"action": "cancel"}
-        finally:
-            # One that is withdrawn is still awaited until it has ended.
-            self._waiting.pop(request_id, None)
-        response = {"subtype": "success", "request_id": request_id, "response": answer}
-        try:
+            try:
+                answer = await self.ask(request)
+            except Exception:
+                log.exception("a request of an MCP server could not be answered")
+                answer = {"action": "cancel"}
+            response = {"subtype": "success", "request_id": request_id, "response": answer}
             await self.write(json.dumps({"type": "control_response", "response": response}) + "\n")
         except Exception as error:
             # The command line is gone, and the server with it.
             log.info("the answer to an MCP server could not be sent: %s", error)
+        finally:
+            # One that is withdrawn is still awaited until it has ended.
+            self._waiting.pop(request_id, None)
