@@ -190,7 +190,8 @@ class Terminal:
     def quit(self) -> None:
         """Press Ctrl+Q, which asks nothing as long as nothing runs, and see that nothing broke or was left changed."""
         self.type("\x11")
-        assert self.end() == 0
+        code = self.end()
+        assert code == 0, f"exit code {code}: {self.output[-500:]!r}"
         assert self.restored
         assert b"Traceback" not in self.written
 

@@ -71,10 +71,14 @@ def _renders(
         cells = _cells(seen.x, seen.width)
         rows = [y for y in range(seen.y, min(seen.bottom, len(missing))) if missing[y] & cells]
         if rows:
+            seen = Region(seen.x, rows[0], seen.width, rows[-1] + 1 - rows[0])
+            lines = widget.render_lines(seen.translate(-region.offset))
+            if any(line.cell_length < seen.width for line in lines):
+                # It is being removed, or does not know its size yet: the next frame comes with its new layout.
+                continue
             for y in rows:
                 missing[y] &= ~cells
-            seen = Region(seen.x, rows[0], seen.width, rows[-1] + 1 - rows[0])
-            yield region, seen, widget.render_lines(seen.translate(-region.offset))
+            yield region, seen, lines
 
 
 def _cells(x: int, width: int) -> int:

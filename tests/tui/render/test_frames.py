@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pyte
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App, ComposeResult
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 from textual.widgets import Static
@@ -176,3 +177,20 @@ async def test_partial_frames_show_what_a_frame_of_the_full_screen_shows() -> No
             await pilot.pause()
             await pilot.pause()
             assert app.terminal.cells() == painted(), f"after step {number}"
+
+
+async def test_a_frame_shows_what_is_behind_a_widget_that_is_being_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    improve_strips()
+    improve_frames()
+    app = PaintedApp()
+    async with app.run_test(size=(60, 16)) as pilot:
+        over = app.query_one("#over")
+        over.styles.width, over.offset = 60, Offset(0, 1)
+        await pilot.pause()
+        # It stands in the last layout, but has no place of its own any more.
+        monkeypatch.setattr(over, "render_lines", lambda crop: [Strip([])] * crop.height)
+        terminal = Terminal(60, 16)
+        terminal.show(app.screen._compositor.render_full_update(), console())
+        assert terminal.screen.display[1].rstrip() == "line 0 of the middle"
