@@ -184,7 +184,16 @@ class BaseApp(App[str]):
 
     async def deliver_event(self, event: events.Event) -> None:
         """Give an event to the widget it is for."""
-        await super().on_event(event)
+        if not (isinstance(event, events.MouseDown | events.MouseMove) and self._is_removed(event)):
+            await super().on_event(event)
+
+    def _is_removed(self, event: events.MouseEvent) -> bool:
+        """Whether the mouse is on a widget that stands there only until the next layout; Textual needs its parent."""
+        try:
+            widget, _ = self.screen.get_widget_at(event.x, event.y)
+        except NoWidget:
+            return False
+        return not widget.is_attached
 
     def on_key_queue_key_followed(self, message: KeyQueue.KeyFollowed) -> None:
         """Let the next key be delivered."""

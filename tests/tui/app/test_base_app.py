@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.widget import Widget
@@ -77,3 +78,17 @@ async def test_what_is_under_way_at_the_end_may_not_fail_otherwise() -> None:
     with pytest.raises(ValueError, match="a fault"):
         async with Host(broken).run_test():
             broken.post_message(Slow.Begin())
+
+
+async def test_a_click_on_a_widget_that_was_just_removed_does_nothing() -> None:
+    other = Static("other")
+    app = Host(other)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        # The next layout comes after the batch.
+        with app.batch_update():
+            await other.remove()
+            for kind in (events.MouseDown, events.MouseMove, events.MouseUp):
+                await app.on_event(kind(other, 1, 1, 0, 0, 1, False, False, False, 1, 1))
+        assert app.is_running
+    assert not app.return_code
