@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -548,8 +547,10 @@ class UaTuiApp(BaseApp):
     def _fatal_error(self) -> None:
         # Textual's own report prints local variables, which may hold secrets.
         log.error("the screen failed", exc_info=self._exception)
+        from rich.text import Text
+
         why = error_text(self._exception) if self._exception else "unknown"
-        self.panic(Content(f"ua-tui stopped because of an internal error: {why}"))
+        self.panic(Text(f"ua-tui stopped because of an internal error: {why}"))
 
     def commands(self) -> tuple[Command, ...]:
         """Return every command; they are not needed for the first frame."""

@@ -84,6 +84,12 @@ class KeyQueue:
         self._number += 1
         self._waiting_for = number = self._number
         target = self._receiver()
+        if target is not None and not target.is_mounted:
+            # Its actions look for widgets that it does not have yet.
+            self._held.appendleft(event)
+            self._follow(number, 1, target)
+            self._check_later(number)
+            return
         await self._deliver(event)
         if (
             target is not None

@@ -131,3 +131,12 @@ async def test_a_key_does_not_wait_forever_for_a_widget_that_hangs() -> None:
             await app.checks.pop()()
         app.may_open.set()
         await until(lambda: app.query_one(Slow).value == "y")
+
+
+async def test_a_key_waits_for_the_widgets_of_a_screen_that_is_being_opened() -> None:
+    app = Checked()
+    async with app.run_test():
+        app.push_screen(Line())
+        await app.on_event(events.Key("y", "y"))
+        assert not app.screen.is_mounted
+        await until(lambda: [line.value for line in app.screen.query(Input)] == ["y"])
