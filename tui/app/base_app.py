@@ -200,6 +200,9 @@ class BaseApp(App[str]):
         self.key_queue.on_key_followed(message)
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        if not (priority or self.screen.is_mounted):
+            # The key was for the screen below; actions of this one would look for widgets that it does not have yet.
+            return False
         if not self.keys.chosen:
             return await super()._check_bindings(key, priority)
         chain = self.screen._binding_chain if priority else self.screen._modal_binding_chain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -84,7 +84,12 @@ class Slow(Input):
 
 
 class Line(Screen[None]):
-    """Has a line of text."""
+    """Has a line of text, which a key empties."""
+
+    BINDINGS: ClassVar = [("z", "clear", "clear")]
+
+    def action_clear(self) -> None:
+        self.query_one(Input).value = ""
 
     def compose(self) -> ComposeResult:
         yield Input(id="line")
@@ -100,6 +105,9 @@ class Checked(BaseApp):
 
     def compose(self) -> ComposeResult:
         yield Slow()
+
+    async def run_binding(self, key: str) -> bool:
+        return await self._check_bindings(key)
 
     def set_timer(self, delay: float, callback: Any = None, **others: Any) -> Timer:
         if getattr(callback, "func", None) == self.key_queue._check:
@@ -139,4 +147,6 @@ async def test_a_key_waits_for_the_widgets_of_a_screen_that_is_being_opened() ->
         app.push_screen(Line())
         await app.on_event(events.Key("y", "y"))
         assert not app.screen.is_mounted
+        # A key that was sent to the screen below goes up to the application, which asks the screen on top.
+        assert not await app.run_binding("z")
         await until(lambda: [line.value for line in app.screen.query(Input)] == ["y"])

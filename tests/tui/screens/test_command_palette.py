@@ -56,6 +56,22 @@ async def test_it_opens_above_a_screen_that_was_opened_above_another_one(tmp_pat
             await until(lambda kind=kind: isinstance(app.screen, kind))  # type: ignore[misc]
 
 
+async def test_two_clicks_beside_it_close_nothing_else(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f8")
+        await until(lambda: isinstance(app.screen, FindScreen))
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette))
+        palette = app.screen
+        # Both are under way before the first has an effect.
+        palette.dismiss()
+        palette.dismiss()
+        await pilot.pause()
+        assert isinstance(app.screen, FindScreen)
+
+
 async def test_the_key_of_a_command_is_the_one_that_works(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
+from textual.await_complete import AwaitComplete
 from textual.command import (
     Command,
     CommandList,
@@ -58,6 +59,11 @@ class Palette(CommandPalette):
 
     _found: tuple[Command, ...] = ()
     _laid_out = 0
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close this screen, if it is open: at a second click Textual would close the one below."""
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
+
     """The width for which the rows were laid out."""
 
     def __init__(
