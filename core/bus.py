@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.events.types import Event
 
 Receive = Callable[[Event], None]
 Publish = Callable[[Event], Event]
 """Publishes an event, and returns it as it was delivered."""
-
-_log = logging.getLogger(__name__)
 
 
 class Bus(msgspec.Struct, eq=False, weakref=True):
@@ -76,7 +74,7 @@ class Bus(msgspec.Struct, eq=False, weakref=True):
                         # One that fails once tends to fail on every event: one traceback is enough.
                         first = receive not in self._failed
                         self._failed.add(receive)
-                        _log.error(
+                        log.error(
                             "subscriber %s failed on %s: %s",
                             # Not its repr, which may have all that it holds.
                             getattr(receive, "__qualname__", type(receive).__name__),

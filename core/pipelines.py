@@ -16,18 +16,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from ua_tui.core import log
 from ua_tui.core.errors import PipelineError
 from ua_tui.core.events.types import PipelineFailed, Usage
 from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import AnyObservation, FinishedCall, Observation
 from ua_tui.core.text import clean
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +298,7 @@ class Pipelines:
         # The error being handled remains the cause; the handler's own error is the context.
         failure.__cause__ = getattr(payload, "exception", None) or error
         failure.__context__ = error
-        _log.error("%s", failure, exc_info=failure)
+        log.error("%s", failure, exc_info=failure)
         if self._report is None:
             return
         try:
@@ -310,7 +308,7 @@ class Pipelines:
                 )
             )
         except Exception:
-            _log.exception("the failure of a handler of %s could not be reported", name)
+            log.exception("the failure of a handler of %s could not be reported", name)
 
 
 def _shielded(payload: P) -> P:

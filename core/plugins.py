@@ -6,7 +6,6 @@ No error of a plug-in ends the session: a plug-in that cannot be loaded is skipp
 from __future__ import annotations
 
 import inspect
-import logging
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import begin_apart
 from ua_tui.core.errors import PipelineError, PluginError, UniversalAgentError
 from ua_tui.core.pipelines import Pipelines
@@ -31,7 +31,6 @@ GROUPS = {
 }
 """The groups of entry points, and what is in each."""
 
-_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -62,7 +61,7 @@ def load_entry_points(
         except UniversalAgentError as error:
             label = clean_line(point.name, 60) or "a plug-in"
             message = f"{_origin(point)} is skipped: {clean_line(str(error), 400)}"
-            _log.warning("plug-in %s: %s", label, message, exc_info=error.__cause__)
+            log.warning("plug-in %s: %s", label, message, exc_info=error.__cause__)
             report(PluginProblem(group, label, message))
         else:
             yield made
@@ -121,7 +120,7 @@ def entry_points_of(group: str, report: Callable[[PluginProblem], object]) -> li
     except Exception as error:
         # Any damaged package can cause this.
         reason = clean_line(f"{type(error).__name__}: {error}", 300)
-        _log.warning("plug-ins cannot be listed: %s", reason, exc_info=error)
+        log.warning("plug-ins cannot be listed: %s", reason, exc_info=error)
         message = f"the installed packages cannot be listed ({reason}); none was loaded"
         report(PluginProblem(group, "plug-ins", message))
         return []

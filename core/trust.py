@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore
@@ -158,9 +158,6 @@ def readable_below(folder: Path) -> Iterator[Path]:
         yield from files_below(folder)
 
 
-_log = logging.getLogger(__name__)
-
-
 class TrustDecision(msgspec.Struct, frozen=True):
     """An answer of the user about a folder, or about one of its MCP servers.
 
@@ -246,14 +243,14 @@ class TrustStore:
             return self._json(path).read() if path.exists() else None
         except (WorkspaceError, OSError) as error:
             # Nothing is trusted then; the next answer writes the file again.
-            _log.warning("%s", error)
+            log.warning("%s", error)
             return None
 
     def _read_earlier(self, folder: str, server: str) -> TrustDecision | None:
         try:
             found = self._earlier.read().get(_earlier_key(folder, server)) if server else None
         except WorkspaceError as error:
-            _log.warning("%s", error)
+            log.warning("%s", error)
             return None
         return (
             None if found is None else TrustDecision(folder, found.decision, server=server, acts=found.acts)

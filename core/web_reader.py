@@ -13,7 +13,6 @@ JSON file beside the sessions, shared by every program that runs there.
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonMapping, text_in
@@ -121,8 +121,6 @@ FIRST_LIFETIME = timedelta(days=1)
 _MOST_HOSTS = 2_000
 _HOST = r"[a-z0-9_.:-]{1,253}"
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-
-log = logging.getLogger(__name__)
 
 
 class Strike(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import urlsplit
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonObject
@@ -30,8 +30,6 @@ from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enric
 from ua_tui.observers.output.saving import save_once
 from ua_tui.observers.pages.reading import CRAWLER, PageReading, interest_in, read_pages
 from ua_tui.observers.search.tool_names import short_name
-
-_log = logging.getLogger(__name__)
 
 FOLDER = "extracted_articles"
 
@@ -187,7 +185,7 @@ def _reader_error(
         return None
     note = f"the web reader {error.meaning} (code {error.code})"
     page = clean_line(context.workspace.redactor.redact(page_of(result.call.input) or "a page"), 300)
-    _log.warning("%s: %s", note, page)
+    log.warning("%s: %s", note, page)
     if error.code == TIMED_OUT:
         note += "; the page is worth another try"
     elif error.code == REFUSED:
@@ -206,7 +204,7 @@ def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: O
             url, error.code, result.call.tool_use_id, moment
         )
     except WorkspaceError as failure:
-        _log.warning("a strike was not counted: %s", failure)
+        log.warning("a strike was not counted: %s", failure)
         return f"the error could not be counted: {failure}"
     if standing is None:
         return "not counted: the call was already counted or is too old"

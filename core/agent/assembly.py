@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -15,6 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.auth.wait import IsConnected
 from ua_tui.core.agent.conversation import ConversationStore, spending_so_far, transcript_of
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.headers import LoginHeaders
     from ua_tui.core.connections.trust import UserConnections
 
-log = logging.getLogger(__name__)
 
 _RENEWED_EVERY = 30.0
 """Seconds between two attempts to open a new session with a server."""

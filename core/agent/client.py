@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from ua_tui.core.concurrency.process_tree import ProcessTree
 
-
-log = logging.getLogger(__name__)
 
 # The agent continues to retry a request for minutes after its input has ended. Only its input shows it that we have
 # ended, and only Linux can end a child with its parent: instead, a shell, which needs little memory, waits for the end

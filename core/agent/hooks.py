@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
 from ua_tui.core.agent.definitions.rules import UnmetRule
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
     from claude_agent_sdk.types import HookEvent
 
-
-log = logging.getLogger(__name__)
 
 SIMPLE_HINT = (
     "This question can be answered from general knowledge. Answer it directly and briefly; "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -27,8 +26,6 @@ from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import ACTIONS
 from ua_tui.core.text import clean, clean_line
-
-log = logging.getLogger(__name__)
 
 SUPERSEDED = "Another worker continues this session: nothing more may be done here."
 """Why nothing more runs in a session that another worker took over."""

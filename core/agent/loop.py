@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.wait import find_auth_link
 from ua_tui.core.agent.bounds import REPLY_SECONDS
@@ -56,8 +56,6 @@ from ua_tui.core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-
-log = logging.getLogger(__name__)
 
 _UNREADABLE = "a message from the agent could not be read (details are in run.log): restart the agent"
 

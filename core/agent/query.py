@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,6 +17,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.messages.translate import TurnOutcome
@@ -118,8 +118,6 @@ class Classifier(msgspec.Struct, eq=False):
             cost = self.prices.cost_of(reply.model, usage)
         return Classification(decision or "COMPLEX", source, clean_line(reply.text), cost, usage)
 
-
-log = logging.getLogger(__name__)
 
 AGENT_NAME = "universal-agent"
 _INTERNAL = "ua-tui could not run the query because of an internal error; details are in run.log"

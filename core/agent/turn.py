@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.bus import Publish
@@ -79,8 +79,6 @@ class Turn(msgspec.Struct):
             status, error = "interrupted", None
         return replace(result, status=status, error=error, tool_calls=tuple(self.calls))
 
-
-log = logging.getLogger(__name__)
 
 _STOP_WITHIN = 6.0
 _ASK_AGAIN = 0.4

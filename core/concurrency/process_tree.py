@@ -7,7 +7,6 @@ process and its descendants.
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 import threading
@@ -16,7 +15,7 @@ from contextlib import suppress
 
 import psutil
 
-log = logging.getLogger(__name__)
+from ua_tui.core import log
 
 _STEPS = ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 """A signal, and the seconds to wait for the end; first those who end by themselves."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -15,10 +14,10 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 
+from ua_tui.core import log
+
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
 
 
 def in_context(work: Callable[P, T]) -> Callable[P, T]:
@@ -138,7 +137,7 @@ class Schedule(msgspec.Struct, eq=False):
             try:
                 task()
             except Exception:
-                _log.exception("a task of %s failed", self.name)
+                log.exception("a task of %s failed", self.name)
             del task
             with self._changed:
                 self._changed.wait_for(lambda: self._is_finishing, self.interval)

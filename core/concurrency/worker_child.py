@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from ua_tui.core.storage.workspace import Workspace
 
-# When it is started as a program, this module has another name.
-_log = logging.getLogger("ua_tui.core.concurrency.worker_child")
 _IDLE_SECONDS = 30.0
 _MOST_KEPT = 32 << 20
 
@@ -107,7 +106,7 @@ def _run(desk: TaskContext, task: str, argument: Any, seconds: float) -> None:
         # What else is in this process may fail next.
         os._exit(1)
     except Exception as error:
-        _log.exception("%s failed", task)
+        log.exception("%s failed", task)
         desk.say("failed", clean_line(f"{type(error).__name__}: {error}", 500))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

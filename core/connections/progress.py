@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,13 +10,12 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.events.types import Event, ToolCallProgress
 from ua_tui.core.redaction.sharing import bound_socket, short_path
 from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 
 _MOST_BYTES = 4 << 10
-
-_log = logging.getLogger(__name__)
 
 
 class ProgressReceiver:
@@ -60,14 +58,14 @@ class ProgressReceiver:
             try:
                 found = msgspec.msgpack.decode(message, type=tuple[str, int, int, str] | ServiceRequest)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                _log.warning("the progress of a call could not be read: %s", error)
+                log.warning("the progress of a call could not be read: %s", error)
                 return
             if isinstance(found, ServiceRequest):
                 self._on_request(found)
                 return
             call, done, total, unit = found
             if not 0 <= done <= total:
-                _log.warning("the progress of a call makes no sense: %d of %d", done, total)
+                log.warning("the progress of a call makes no sense: %d of %d", done, total)
                 return
             self._publish(ToolCallProgress(tool_use_id=call, done=done, total=total, unit=unit))
 

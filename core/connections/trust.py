@@ -6,7 +6,6 @@ Trust belongs to a folder and one configuration, known by its fingerprint: the u
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.connections.base import Connection, Connector, Expiry
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
@@ -22,8 +22,6 @@ from ua_tui.core.trust import Acts, Answer, TrustDecision, TrustStore
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.headers import LoginHeaders
-
-_log = logging.getLogger(__name__)
 
 
 class ServerTrust:
@@ -121,7 +119,7 @@ class UserConnections(msgspec.Struct, eq=False):
             if isinstance(server, UserServer) and self.trust.decision(server, self.folder) == "trusted":
                 self.trust.decide(server, self.folder, "trusted", acts)
         except WorkspaceError as error:
-            _log.warning("where %s acts is known for this session only: %s", name, error)
+            log.warning("where %s acts is known for this session only: %s", name, error)
 
     async def _open(self, name: str) -> Connection:
         server = self._by_name[name]

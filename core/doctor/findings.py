@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import Advice, UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean_line
-
-log = logging.getLogger(__name__)
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import shutil
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
 from ua_tui.core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
 from ua_tui.core.history.lookup import named_entries, session_names
@@ -25,8 +25,6 @@ from ua_tui.core.text import clean_line
 _BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
 _VERSION = 6
-
-log = logging.getLogger(__name__)
 
 
 def with_families(summaries: Sequence[Summary]) -> list[tuple[Summary, int]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import ends_in_order
 from ua_tui.core.history.lookup import session_names
@@ -30,8 +30,6 @@ LONGEST = 64 << 20
 WRITTEN_WITHIN = 5.0
 """Seconds; derived files that were written this close to the last event may lack it."""
 _LARGEST_TRACE = 64 << 20
-
-log = logging.getLogger(__name__)
 
 
 def rebuild(folder: Path, redactor: Redactor) -> tuple[int, Unread]:

@@ -5,13 +5,13 @@ What needs the packages of a team is imported only for the address of a database
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import KnowledgeError, missing_extra
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key
 from ua_tui.core.postgres.address import Address
@@ -19,8 +19,6 @@ from ua_tui.core.postgres.address import Address
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
     from ua_tui.core.knowledge.search.search import KnowledgeSearch
-
-_log = logging.getLogger(__name__)
 
 
 def open_store(
@@ -79,7 +77,7 @@ def open_earlier(
                 add_secret(embedder.key)
         except (OSError, msgspec.MsgspecError) as error:
             # The search for words does not depend on it.
-            _log.warning("no search by meaning: %s", type(error).__name__)
+            log.warning("no search by meaning: %s", type(error).__name__)
     return open_search(
         place,
         embedder=embedder,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import math
 import time
 import weakref
@@ -23,6 +22,7 @@ import httpx
 import msgspec
 from protego import Protego
 
+from ua_tui.core import log
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise, chain_of
 from ua_tui.core.events import units
 from ua_tui.core.net.addresses import Routes, parse_endpoint
@@ -39,8 +39,6 @@ from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, 
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
 from ua_tui.core.net.urls import DEFAULT_PORTS
 from ua_tui.core.text import clean_line, is_unsafe
-
-logger = logging.getLogger(__name__)
 
 
 class _Site(msgspec.Struct):
@@ -90,7 +88,7 @@ def _parse(text: str, origin: str) -> Protego:
     try:
         return Protego.parse(text)
     except Exception:
-        logger.warning("robots.txt of %s cannot be understood", clean_line(origin), exc_info=True)
+        log.warning("robots.txt of %s cannot be understood", clean_line(origin), exc_info=True)
         return Protego.parse("")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
+from ua_tui.core import log
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import explain, needing_extra, reporting
@@ -22,7 +22,6 @@ from ua_tui.core.version import VERSION
 if TYPE_CHECKING:
     import psycopg
 
-log = logging.getLogger(__name__)
 
 SCHEMA = "ua_tui"
 """The schema of the database that has all tables, those of the queue included."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import time
 from collections import Counter
@@ -13,6 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.continuation import occasion_of
@@ -308,8 +308,6 @@ TRACE = "trace.json"
 TRANSCRIPT = "transcript.md"
 SUMMARY = "summary.txt"
 
-_log = logging.getLogger(__name__)
-
 
 class DerivedFiles:
     """Writes the derived files at the end of each query and of the session; a subscriber of the bus.
@@ -367,7 +365,7 @@ class DerivedFiles:
             write_derived(self._workspace, *latest)
             self._failing = False
         except WorkspaceError as error:
-            _log.warning("the derived files could not be written: %s", error)
+            log.warning("the derived files could not be written: %s", error)
             failed_before, self._failing = self._failing, True
             if not failed_before:
                 self._on_failure(error)

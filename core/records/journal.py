@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import encode_any_event, encode_event
@@ -19,8 +19,6 @@ from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta
 from ua_tui.core.redaction.masking import masked_copy
 from ua_tui.core.redaction.redactor import Redactor, seal_json, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile
-
-_log = logging.getLogger(__name__)
 
 _BACKLOG_BYTES = 16 << 20
 _RETRY_AFTER = 1.0
@@ -79,7 +77,7 @@ class DeltaJoiner(msgspec.Struct, eq=False):
         try:
             self.sink(event)
         except Exception:
-            _log.exception("%s could not be handled", event.event_name)
+            log.exception("%s could not be handled", event.event_name)
 
 
 def journal_line(event: Event, redactor: Redactor) -> bytes:
@@ -92,7 +90,7 @@ def journal_line(event: Event, redactor: Redactor) -> bytes:
     try:
         text = encode_event(event).decode()
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
-        _log.warning("%s is not plain JSON; only what can be encoded is written: %s", event.event_name, error)
+        log.warning("%s is not plain JSON; only what can be encoded is written: %s", event.event_name, error)
         text = encode_any_event(masked_copy(event, redactor)).decode()
     return seal_json(text, redactor)
 
@@ -170,7 +168,7 @@ class Journal:
 
     def _write(self, line: bytes) -> None:
         if self._file.closed:
-            _log.warning("an event came after the journal was closed")
+            log.warning("an event came after the journal was closed")
             return
         if not self._backlog:
             try:
@@ -203,7 +201,7 @@ class Journal:
             self._backlog_size -= len(line)
         if self._failing:
             self._failing = False
-            _log.warning("the journal can be written again; %d events were lost", self._lost)
+            log.warning("the journal can be written again; %d events were lost", self._lost)
             self._lost = 0
 
     def _plan_retry(self) -> None:

@@ -24,6 +24,7 @@ from types import TracebackType
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
@@ -309,4 +310,4 @@ def _log_lost(
     trace: TracebackType | None,
 ) -> None:
     if kind is not SystemExit:
-        logging.getLogger(__name__).error(what, exc_info=(kind, error or kind(), trace))
+        log.error(what, exc_info=(kind, error or kind(), trace))

@@ -5,7 +5,6 @@ They pass through a socket in a folder that only the user can enter: never throu
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import threading
@@ -16,12 +15,11 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.redaction.redactor import Redactor
 
 _SECONDS = 5.0
 _PIECE = 64 << 10
-
-log = logging.getLogger(__name__)
 
 
 @contextmanager

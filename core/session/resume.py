@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
@@ -99,8 +99,6 @@ class Overrides(msgspec.Struct):
             overruled["fallback_model"] = fallback
         return ResumedSettings(settings, frozenset(changes), overruled)
 
-
-log = logging.getLogger(__name__)
 
 ENDED = "The program ended before this was finished."
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.errors import AgentUnavailable
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.tasks import end_tasks
-
-log = logging.getLogger(__name__)
 
 
 class QueryRunner(msgspec.Struct, eq=False):

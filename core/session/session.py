@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.agent.assembly import AgentAssembly
 from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from ua_tui.core.session.opinion import OpinionTerms
     from ua_tui.core.session.rewinding import Prepared, Prospect, Rewinding
 
-log = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 7.0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -14,13 +13,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.regular_file import NotRegular, hold_lock, read_regular
 from ua_tui.core.text import clean_line
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
 
 _LARGEST = 32 << 20
 _PATIENCE_SECONDS = 10.0
@@ -156,7 +155,7 @@ class JsonStore(Generic[T]):
             self.problem = (
                 f"{self.path} was damaged ({error.why}) and is now named {aside.name}; a new one is used"
             )
-            _log.warning("%s", self.problem)
+            log.warning("%s", self.problem)
             return self._empty()
 
     @contextmanager

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
 from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import Workspace
-
-log = logging.getLogger(__name__)
 
 # A journal line is made on the event loop: of this size it takes 1 to 3 ms, and below 10 ms whatever is in it.
 INLINE_LIMIT = 48 << 10

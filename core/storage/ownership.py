@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import logging
 import secrets
 import shlex
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
+from ua_tui.core import log
 from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
@@ -30,8 +30,6 @@ KEY = "ownership.key"
 _BYTES = 32
 _SESSION = "session"
 _EMPTY = hashlib.sha256().hexdigest()
-
-_log = logging.getLogger(__name__)
 
 
 def seal(kind: str, folder: Path, *content: object) -> str:
@@ -118,5 +116,5 @@ def _key(state: Path) -> tuple[bytes, str]:
         problem = f"{state / KEY} is damaged: remove it"
     except WorkspaceError as error:
         problem = f"the key in {state} cannot be used: {error}"
-    _log.warning("files of this user cannot be recognised: %s", problem)
+    log.warning("files of this user cannot be recognised: %s", problem)
     return secrets.token_bytes(_BYTES), clean_line(problem, 700)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import seal_json
 from ua_tui.core.storage.ownership import is_sealed, not_own, seal
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ua_tui.core.storage.workspace import Workspace
 
 QUEUE_FILE = "queue.json"
-
-log = logging.getLogger(__name__)
 
 
 class StoredQueue(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ There is a row for each call that acts outside. It is committed before the call 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.ledger import (
     SUPERSEDED,
     EarlierAction,
@@ -33,7 +33,6 @@ from ua_tui.core.team.records import SessionId
 if TYPE_CHECKING:
     from ua_tui.core.agent.ledger import ActionLedger
 
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 

@@ -7,7 +7,6 @@ folder says which session of the team it is, so that it stays the same when it i
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -15,12 +14,11 @@ from uuid import uuid4
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.history.headline import TITLE
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace
 from ua_tui.core.team.records import SessionId
-
-log = logging.getLogger(__name__)
 
 _DEEPEST = 4
 _RECORD_SIZE = 64 << 10

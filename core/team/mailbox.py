@@ -7,7 +7,6 @@ and every five seconds in any case: a message that wakes nobody is late, never l
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
@@ -24,8 +24,6 @@ from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import Letter, command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
-
-log = logging.getLogger(__name__)
 
 _LAST_S = 2.0
 _MOST = 1_000

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import os
 import socket
 import time
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.continuation import is_own
@@ -55,7 +55,6 @@ from ua_tui.core.view.session import SessionView
 if TYPE_CHECKING:
     from ua_tui.core.session.session import Session
 
-log = logging.getLogger(__name__)
 
 _CLOSE_S = 3.0
 """How long the end of a session waits for its copy, in seconds."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
@@ -16,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ua_tui.core import log
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import time_in
 from ua_tui.core.postgres.address import Address
@@ -30,8 +30,6 @@ from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.folder_copy import LARGEST, store_identity
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
-
-log = logging.getLogger(__name__)
 
 _POLL_S = 2.0
 _ANSWER_S = 30.0

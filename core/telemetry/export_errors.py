@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import Advice, advice_code, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.bodies import is_html
@@ -45,8 +46,6 @@ _PROTOBUF = frozenset({"application/x-protobuf", "application/protobuf", "applic
 
 NO_METRICS = frozenset({404, 405})
 """The statuses with which a collector says that it accepts no metrics, as Phoenix does: that is no problem."""
-
-_log = logging.getLogger(__name__)
 
 
 class ExportMonitor(msgspec.Struct, eq=False):
@@ -91,7 +90,7 @@ class ExportMonitor(msgspec.Struct, eq=False):
         if not self._has_reported:
             self._has_reported = True
             if not self.quiet:
-                _log.warning("an export (%s) failed: %s", self.destination, problem)
+                log.warning("an export (%s) failed: %s", self.destination, problem)
             self.on_problem(problem)
 
 

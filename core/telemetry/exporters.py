@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
+from ua_tui.core import log
 from ua_tui.core.errors import missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from ua_tui.core.telemetry.metrics import SessionMetrics
     from ua_tui.core.telemetry.tracer import Tracer
 
-_log = logging.getLogger(__name__)
 
 _SERVICE = "ua-tui"
 _NO_PROJECT = b'{"project_name": "", "project_url": ""}'
@@ -66,7 +65,7 @@ class JsonlSpanExporter(SpanExporter):
                 fields.pop("resource", None)
                 self._file.append(seal_json(json.dumps(fields), self._redactor))
         except (OSError, ValueError) as error:
-            _log.warning("spans could not be written: %s", error)
+            log.warning("spans could not be written: %s", error)
             return SpanExportResult.FAILURE
         return SpanExportResult.SUCCESS
 

@@ -6,7 +6,6 @@ spans, and it needs no header and no token.
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 from collections.abc import Callable
@@ -14,13 +13,12 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from ua_tui.core import log
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.net.bodies import Inflater
 
 _PATH = "/v1/traces"
 _MOST_BYTES = 16 << 20
-
-_log = logging.getLogger(__name__)
 
 
 class SpanRelay:
@@ -72,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
             inflater = Inflater(self.headers.get("content-encoding", ""), _MOST_BYTES)
             body = inflater.feed(self.rfile.read(length))
         except (ValueError, OSError, UniversalAgentError) as error:
-            _log.info("spans of a child process could not be read: %s", error)
+            log.info("spans of a child process could not be read: %s", error)
             self._answer(400)
             return
         self._on_body(body)

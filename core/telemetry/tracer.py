@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import in_context, in_loop
 from ua_tui.core.errors import Advice
 from ua_tui.core.events import types as ev
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ua_tui.core.telemetry.relay import SpanRelay
 
 SPANS = "spans.jsonl"
-
-_log = logging.getLogger(__name__)
 
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
@@ -122,7 +120,7 @@ class Tracer(msgspec.Struct, eq=False):
                 try:
                     self._relay = await asyncio.to_thread(self._open_relay)
                 except OSError as error:
-                    _log.warning("the spans of the agent's command line are lost: %s", error)
+                    log.warning("the spans of the agent's command line are lost: %s", error)
                     return {}
         return agent_environment(self._relay.url, f"00-{self.trace_id}-{self.root_id}-01")
 
@@ -155,7 +153,7 @@ class Tracer(msgspec.Struct, eq=False):
             self._queue.put((name, work))
         elif not self._is_full:
             self._is_full = True
-            _log.warning(
+            log.warning(
                 "tracing cannot keep up: nothing is traced while the queue is full, beginning with %s", name
             )
 
@@ -224,7 +222,7 @@ class Tracer(msgspec.Struct, eq=False):
         if thread.is_alive():
             if self._pipeline is not None:
                 self._pipeline.give_up(is_late=True)
-            _log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self.path.name)
+            log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self.path.name)
             return False
         return True
 
@@ -238,13 +236,13 @@ class Tracer(msgspec.Struct, eq=False):
                 try:
                     work(pipeline)
                 except Exception:
-                    _log.exception("%s could not be traced", name)
+                    log.exception("%s could not be traced", name)
             pipeline.close()
         except Exception as error:
             self.failed = True
             self._end_flush()
             if not self._closed:
                 self.on_failure(error)
-            _log.exception("tracing ended; the session continues without it")
+            log.exception("tracing ended; the session continues without it")
             while not self._queue.empty():
                 self._queue.get()

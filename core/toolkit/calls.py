@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.tasks import end_tasks
@@ -106,8 +106,6 @@ class ToolContext(msgspec.Struct, eq=False, dict=True):
             await asyncio.to_thread(self.knowledge.close)
         await self._stack.aclose()
 
-
-log = logging.getLogger(__name__)
 
 Send = Callable[[JsonObject], None]
 """Called with the result of a call."""

@@ -32,7 +32,6 @@ too_complex       reading it takes too much time or memory, or its elements are 
 from __future__ import annotations
 
 import asyncio
-import logging
 from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -40,6 +39,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from ua_tui.core import log
 from ua_tui.core.errors import (
     ConnectionFailed,
     FetchRefused,
@@ -60,8 +60,6 @@ from ua_tui.core.toolkit.articles import (
 )
 from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.files import read_text
-
-logger = logging.getLogger(__name__)
 
 MAX_URLS = 50
 MAX_IN_FLIGHT = 10
@@ -180,7 +178,7 @@ async def _crawl_one(context: ToolContext, url: str, max_age: int) -> Crawled | 
         return Failed(url=_shown(url), error=clean_line(str(error), 300), code=code, reason=reason)
     except Exception as error:
         # An unexpected error on one page must not fail the other pages of the call.
-        logger.exception("crawling failed: %s", _shown(url))
+        log.exception("crawling failed: %s", _shown(url))
         return Failed(url=_shown(url), error=f"unexpected {type(error).__name__}", code="failed")
 
 
@@ -218,7 +216,7 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
     try:
         found = await asyncio.to_thread(lambda: earlier_copy(context.knowledge, _shown(url), now, max_age))
     except KnowledgeError as error:
-        logger.warning("the page is fetched: %s", error)
+        log.warning("the page is fetched: %s", error)
         return None
     if found is None:
         return None

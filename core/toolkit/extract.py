@@ -7,7 +7,6 @@ memory limit.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Set
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import FetchRefused
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.text import clean_line, is_unsafe
@@ -33,8 +33,6 @@ from ua_tui.core.toolkit.html_text import (
     without_scripts,
     write_indices,
 )
-
-logger = logging.getLogger(__name__)
 
 # trafilatura takes about a second for each million characters, and more than that for many small elements.
 MAX_ARTICLE_HTML = 4_000_000
@@ -103,7 +101,7 @@ def extract_html(html: str, url: str) -> Extracted:
         document, text = _article(html, url, links)
     except Exception as error:
         # Parsing hostile markup can fail in many ways; the plain conversion below does not depend on it.
-        logger.warning("article extraction failed on %s: %r", clean_line(url), error)
+        log.warning("article extraction failed on %s: %r", clean_line(url), error)
         document, text = None, ""
     if document is None:
         return convert_page(html, url)

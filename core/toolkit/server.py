@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.connections.progress import send_progress, send_request
 from ua_tui.core.connections.toolkit import ToolkitStart
 from ua_tui.core.connections.toolkit_tools import PROGRAM
@@ -116,7 +117,7 @@ def _set_variables(file: Path | None, redactor: Redactor) -> None:
     try:
         found = msgspec.json.decode(file.read_bytes(), type=dict[str, str])
     except (OSError, msgspec.MsgspecError) as error:
-        logging.getLogger(__name__).warning("no variables of PostgreSQL: %s", type(error).__name__)
+        log.warning("no variables of PostgreSQL: %s", type(error).__name__)
         return
     os.environ.update(connection_variables(found))
     if password := found.get("PGPASSWORD"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from ua_tui.core.observation import ToolCall, ToolResult
@@ -18,7 +18,6 @@ from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome
 
-_log = logging.getLogger(__name__)
 # Built as the module is imported: see `ua_tui.core.events.codec`.
 msgspec.json.Decoder(Outcome)
 
@@ -56,10 +55,10 @@ class Run(msgspec.Struct):
         """Store why the run failed, and log it; with a traceback unless the error is one of the program's own."""
         if isinstance(error, UniversalAgentError):
             self.error = clean_line(str(error), 500)
-            _log.warning("observer %s: %s", self.label, self.error)
+            log.warning("observer %s: %s", self.label, self.error)
         else:
             self.error = clean_line(f"{type(error).__name__}: {error}", 500)
-            _log.error("observer %s failed", self.label, exc_info=error)
+            log.error("observer %s failed", self.label, exc_info=error)
 
     @property
     def label(self) -> str:
@@ -122,7 +121,7 @@ def _interest_of(observer: Observer, call: ToolCall) -> Interest:
     try:
         answer: object = observer.wants(call)
     except Exception as error:
-        _log.exception("observer %s could not say whether it wants a tool call", observer.name)
+        log.exception("observer %s could not say whether it wants a tool call", observer.name)
         raise ObserverError(
             f"its `wants` raised {type(error).__name__}: {clean_line(str(error), 400)}"
         ) from error

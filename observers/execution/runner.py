@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,6 +10,7 @@ from functools import partial
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event, ToolCallStarted
@@ -19,7 +19,6 @@ from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.run import Run, perform, planned_run
 
-_log = logging.getLogger(__name__)
 _LOST = "the session ended before it finished"
 Observers = Sequence[Observer] | Callable[[], Sequence[Observer]]
 
@@ -211,7 +210,7 @@ class ObserverRunner:
                 self._offload.perform(job.run, job.result)
                 return
             except WorkerUnavailable as error:
-                _log.warning("observer %s works in the main process: %s", job.run.label, error)
+                log.warning("observer %s works in the main process: %s", job.run.label, error)
             except Exception as error:
                 job.run.fail(error)
                 return

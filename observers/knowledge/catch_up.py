@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
@@ -23,8 +23,6 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.journal import read_batch, with_searches
-
-_log = logging.getLogger(__name__)
 
 
 def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool | None:
@@ -68,7 +66,7 @@ def catch_up(
     *,
     oldest_first: bool = False,
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,
-    on_problem: Callable[[str], object] = _log.info,
+    on_problem: Callable[[str], object] = log.info,
 ) -> Iterator[None]:
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
@@ -82,7 +80,7 @@ def catch_up(
     try:
         names = named_entries(base)
     except OSError as error:
-        _log.info("the sessions below %s cannot be listed: %s", base, error.strerror or error)
+        log.info("the sessions below %s cannot be listed: %s", base, error.strerror or error)
         return
     # A program that was killed, or that others kept waiting, has left it.
     store.finish_forgetting()

@@ -7,7 +7,6 @@ the end of the program never wait for the server that makes them.
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule, apart, in_loop
 from ua_tui.core.errors import JournalError, KnowledgeEmptied, KnowledgeError
 from ua_tui.core.events.types import (
@@ -40,7 +40,6 @@ from ua_tui.core.text import clean_line
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
 
-_log = logging.getLogger(__name__)
 
 _WAKING = (ArtifactChanged, PlacedEvent, QueryFinished, QueryReceived)
 _BATCH, _MOST = 16, 128
@@ -129,9 +128,9 @@ class _Repeated:
     def _report(self, error: Exception) -> None:
         if not isinstance(error, KnowledgeError):
             subject = f"the knowledge base {self._database} could not be updated"
-            _log.error("%s", subject, exc_info=error)
+            log.error("%s", subject, exc_info=error)
             error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
-        _log.info("failed: %s", error)
+        log.info("failed: %s", error)
         # What another program does to the file may fail once.
         if self.failures == 2 or (self.failures == 1 and isinstance(error, KnowledgeEmptied)):
             self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self._later}"), self._redactor))
@@ -210,7 +209,7 @@ class KnowledgeFeed:
             if self._has_news and not self._repeated.failures:
                 self._index()
         except Exception as error:
-            _log.info("the rest of the session is indexed at the next start: %s", error)
+            log.info("the rest of the session is indexed at the next start: %s", error)
         self._close_store()
 
     def _index(self) -> None:
@@ -222,7 +221,7 @@ class KnowledgeFeed:
                 more = index_piece(self._open_store(), self._folder, self._redactor)
             except JournalError as error:
                 # Its writer reports what is wrong with it.
-                _log.info("failed: %s", error)
+                log.info("failed: %s", error)
                 return
             if more is None or (more and not self._repeated.is_over):
                 time.sleep(self._pace.pause)

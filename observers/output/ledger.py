@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import secrets
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.storage.workspace import Workspace
@@ -160,8 +160,6 @@ class Ledger:
         self._listed |= forms
         self._urls |= forms
 
-
-log = logging.getLogger(__name__)
 
 # The session's own lock file; its content is free to say who was the last to add something.
 _MARK = ".lock"

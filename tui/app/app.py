@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.garbage_collection import deferred, return_large_blocks
 from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import CredentialsError
@@ -64,9 +64,6 @@ if TYPE_CHECKING:
     from ua_tui.tui.widgets.command import Command
 
 NOTE_SECONDS = 20.0
-
-
-log = logging.getLogger(__name__)
 
 
 class UaTuiApp(BaseApp):

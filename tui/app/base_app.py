@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from textual.notifications import SeverityLevel
 from textual.widget import MountError
 from textual.worker import WorkerError, WorkerFailed
 
+from ua_tui.core import log
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.controllers.attention import Attention
@@ -65,8 +65,6 @@ FIRST_STYLES = ("app.tcss", "status.tcss")
 AGAIN_SECONDS = 2.0
 LONGEST_NOTIFICATION = 240
 """Cells; only paths and other values make a sentence as long as that."""
-
-log = logging.getLogger(__name__)
 
 
 class BaseApp(App[str]):

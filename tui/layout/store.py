@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import Damaged, JsonStore
@@ -132,8 +132,6 @@ def _within(cells: int, least: int, most: int) -> int:
 
 LAYOUT_FILE = "layout.json"
 _FORMAT = 1
-
-log = logging.getLogger(__name__)
 
 
 class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

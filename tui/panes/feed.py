@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
+from ua_tui.core import log
 from ua_tui.core.events.types import Event
 from ua_tui.core.view.session import SessionView
-
-log = logging.getLogger(__name__)
 
 
 @runtime_checkable

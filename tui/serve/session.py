@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from ua_tui.core import log
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.loading import load_settings
@@ -24,8 +24,6 @@ from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.text import clean
 from ua_tui.tui.graphics.capabilities import TERMINAL_VARIABLES
 from ua_tui.tui.terminal.links import browser_link
-
-log = logging.getLogger(__name__)
 
 CHILD = (sys.executable, "-I", "-m", "ua_tui.tui.cli.served_session")
 HAS_ENDED = "has ended; its files are kept"

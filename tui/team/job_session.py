@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ua_tui.core import log
 from ua_tui.core.agent.ledger import LedgerRefusal
 from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.errors import (
@@ -88,8 +88,6 @@ def settings_for_job(
         raise CredentialsError
     return merged, asks
 
-
-log = logging.getLogger(__name__)
 
 JOB_SECONDS, QUESTION_SECONDS = 2 * 3600.0, 12 * 3600.0
 """After so long at work, or waiting for an answer, a job of a team gives its place back until a person decides."""

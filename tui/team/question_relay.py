@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 
+from ua_tui.core import log
 from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.errors import FormError, TeamError
 from ua_tui.core.events.types import (
@@ -23,8 +23,6 @@ from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.mailbox import Inbox, Mailbox
 from ua_tui.core.team.records import Answer, Command, SessionId
 from ua_tui.core.text import clean_line
-
-log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 1.0
 # A rule for all sessions of the worker's machine is not for somebody of the team to make.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -11,6 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.cancellation import check_stopped, in_thread
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers import types
@@ -26,8 +26,6 @@ from ua_tui.tui.viewers.contract import (
     Viewer,
 )
 from ua_tui.tui.viewers.reader import looks_binary, read_piece
-
-_log = logging.getLogger(__name__)
 
 READING = "Reading the file…"
 
@@ -133,7 +131,7 @@ def _view(sample: Sample) -> tuple[View, str]:
         except Exception:
             if viewer not in _plugged:
                 raise
-            _log.warning("the viewer %s failed", viewer.name, exc_info=True)
+            log.warning("the viewer %s failed", viewer.name, exc_info=True)
     raise AssertionError("the text viewer accepts every file")
 
 
@@ -143,7 +141,7 @@ def _accepts(viewer: Viewer, sample: Sample) -> bool:
     except Exception:
         if viewer not in _plugged:
             raise
-        _log.warning("the viewer %s failed", viewer.name, exc_info=True)
+        log.warning("the viewer %s failed", viewer.name, exc_info=True)
         return False
 
 

@@ -6,7 +6,6 @@ The agent's command line expands no names: what is sent is read, judged by the p
 from __future__ import annotations
 
 import asyncio
-import logging
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.attachments.mentions import mentions_in
 from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlaces, attach
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
@@ -28,7 +28,6 @@ from ua_tui.core.text import clean_line
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.conversions import Conversions
 
-log = logging.getLogger(__name__)
 
 _TASK = "ua_tui.core.agent.attachments.media:prepare_media"
 _MOST_FILES = 20

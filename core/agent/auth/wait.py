@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,13 +11,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import AuthFinished, AuthRequired, Event, QueryFinished, ToolCallStarted
 from ua_tui.core.json_values import JsonObject, text_in
-
-log = logging.getLogger(__name__)
 
 IsConnected = Callable[[str], Awaitable[bool]]
 """Asks the service whether the account of a toolkit is active."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import FormError
@@ -382,8 +382,6 @@ class ElicitationGate(msgspec.Struct, eq=False):
             )
         )
 
-
-log = logging.getLogger(__name__)
 
 Ask = Callable[[JsonMapping], Awaitable[JsonObject]]
 """Asks the person: the request of the command line -> the answer to the server. Cancelled if it is withdrawn."""

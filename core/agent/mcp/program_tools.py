@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_type_hints
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.connections.base import PROGRAM, Connection, Connector
 from ua_tui.core.errors import SettingsError
@@ -21,7 +21,6 @@ from ua_tui.core.version import VERSION
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -81,7 +80,7 @@ def _as_tool(function: Any, loaded: Any) -> Any:
             else:
                 result = await asyncio.to_thread(function, **given)
         except Exception as error:
-            _log.warning("the tool %s of this program failed", name, exc_info=error)
+            log.warning("the tool %s of this program failed", name, exc_info=error)
             # Its own words may be no more than the name of a missing key.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
         text = result if isinstance(result, str) else msgspec.json.encode(result).decode()

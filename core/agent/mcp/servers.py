@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, StatusPoll, call_later
@@ -23,7 +23,6 @@ from ua_tui.core.text import clean_line
 if TYPE_CHECKING:
     from ua_tui.core.agent.client import AgentClient
 
-log = logging.getLogger(__name__)
 
 # The agent writes them so in the names of tools.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
+from ua_tui.core import log
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonObject, value_in
 from ua_tui.core.text import clean_line
-
-log = logging.getLogger(__name__)
 
 _LOGGED = 50
 Message = JsonObject

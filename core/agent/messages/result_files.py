@@ -8,7 +8,6 @@ not read there. Observers and events get a result, too: a large one is adapted a
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec.structs import fields
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import DEEPEST, LARGE_TEXT, LARGEST_FILE, MOST_ENTRIES, PIECE
 from ua_tui.core.agent.messages.results import (
     LONGEST_NOTICE,
@@ -114,8 +114,6 @@ def _joined(lines: Iterable[str]) -> Iterator[bytes]:
             waiting, size = [], 0
     yield without_surrogates("\n".join(waiting)).encode()
 
-
-log = logging.getLogger(__name__)
 
 LIMIT = 50_000
 """From this size on, in characters, the command line stores the result of an MCP server."""

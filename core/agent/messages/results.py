@@ -7,7 +7,6 @@ block is truncated; then the others are tried.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import LARGEST_FILE
 from ua_tui.core.agent.mcp.error_messages import describe_call_error
 from ua_tui.core.agent.permissions.actions import server_of
@@ -45,7 +45,6 @@ from ua_tui.core.web_reader import host_of
 
 Held = Literal["waiting", "blocked"]
 
-log = logging.getLogger(__name__)
 
 _CUT = re.compile(
     r"\A<persisted-output>|\AError: result \([\d,]+ characters\) exceeds maximum allowed tokens|"

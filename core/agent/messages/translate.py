@@ -7,7 +7,6 @@ command-line agent.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
@@ -54,8 +54,6 @@ from ua_tui.core.text import clean, clean_line
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
-
-log = logging.getLogger(__name__)
 
 
 class OpenCall(msgspec.Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.mcp.elicitation import Ask, ElicitationChannel
@@ -314,8 +314,6 @@ async def _no_prompt() -> AsyncIterator[Message]:
     return
     yield {}
 
-
-log = logging.getLogger(__name__)
 
 _TAIL = 8 << 10
 # By this mark a piece of a secret is recognised.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.agent.permissions.proposals import rules_problem
 from ua_tui.core.agent.permissions.rules import Effect, Origin, Rule, check
@@ -19,8 +19,6 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import Place
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore
-
-_log = logging.getLogger(__name__)
 
 
 class StoredRule(msgspec.Struct, frozen=True):
@@ -116,7 +114,7 @@ class RuleStore:
     def _report(self, problem: str) -> None:
         if problem != self.problem:
             self.problem = problem
-            _log.warning("%s", problem)
+            log.warning("%s", problem)
 
 
 def _key(rule: Rule) -> str:

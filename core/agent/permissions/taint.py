@@ -11,7 +11,6 @@ in; reading one does, unless the agent wrote it before it had read anything.
 
 from __future__ import annotations
 
-import logging
 import posixpath
 import re
 from collections import Counter
@@ -23,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.agent.permissions.actions import (
     TOOLS,
@@ -63,8 +63,6 @@ from ua_tui.core.json_values import JsonObject, list_in, object_in, objects_in, 
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import EndedCall, OpenCalls
-
-log = logging.getLogger(__name__)
 
 _MOST_KINDS = 3
 _MOST_READ = 8 << 20

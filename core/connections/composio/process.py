@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
 from collections.abc import Callable
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess
 from ua_tui.core.errors import Advice, ConnectionFailed
@@ -18,8 +18,6 @@ from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
-
-log = logging.getLogger(__name__)
 
 
 class SdkProcess:

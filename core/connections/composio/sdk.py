@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ua_tui.core import log
 from ua_tui.core.errors import Advice, ConnectionFailed, advise, missing_extra
 from ua_tui.core.net.retries import retry_after
 from ua_tui.core.redaction.redactor import Redactor
@@ -113,9 +113,6 @@ def _shown(detail: BaseException | str, settings: Settings) -> str:
         message = clean_line(redactor.redact(str(detail)[:10_000]), 200)
         detail = message or type(detail).__name__
     return f" ({detail})" if detail else ""
-
-
-log = logging.getLogger(__name__)
 
 
 _one_at_a_time = threading.Lock()

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import shlex
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ua_tui.core import log
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.redaction.sharing import bound_socket
 from ua_tui.core.tasks import end_tasks
-
-_log = logging.getLogger(__name__)
 
 _SOCKET = "logins"
 _SECONDS = 9.0
@@ -93,7 +91,7 @@ class LoginHeaders:
             try:
                 self._store.note_scope(target, scope)
             except WorkspaceError as error:
-                _log.warning("the next login to %s asks for no more rights than before: %s", name, error)
+                log.warning("the next login to %s asks for no more rights than before: %s", name, error)
 
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
         """The headers for a server; none if there is no valid login.
@@ -114,11 +112,11 @@ class LoginHeaders:
             async with asyncio.timeout(_SECONDS):
                 login = await asyncio.shield(work)
         except (UniversalAgentError, TimeoutError) as error:
-            _log.info("there is no login for the server %s: %s", name, error or "it took too long")
+            log.info("there is no login for the server %s: %s", name, error or "it took too long")
             return {}
         except (OSError, ValueError) as error:
             # Its text may have what is stored, which is not masked yet.
-            _log.warning("the login to the server %s cannot be used: %s", name, type(error).__name__)
+            log.warning("the login to the server %s cannot be used: %s", name, type(error).__name__)
             return {}
         if login is None:
             return {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError, missing_extra
@@ -24,7 +24,6 @@ from ua_tui.core.storage.json_store import JsonStore, open_lock
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
-_log = logging.getLogger(__name__)
 
 _SERVICE = "ua-tui"
 _SECONDS = 8.0
@@ -153,7 +152,7 @@ class LoginStore:
                 "the keyring with its login did not answer: unlock it", code="keyring"
             ) from error
         except Exception as error:
-            _log.warning("the keyring gave no login for %s: %s", entry.host, type(error).__name__)
+            log.warning("the keyring gave no login for %s: %s", entry.host, type(error).__name__)
             raise ConnectionFailed(
                 "the keyring no longer has its login: log in again", code="keyring"
             ) from error
@@ -188,7 +187,7 @@ class LoginStore:
             try:
                 await apart(partial(self._remove_from_keyring, target.key), _SECONDS)
             except Exception as error:
-                _log.warning("the keyring kept the login for %s: %s", entry.host, type(error).__name__)
+                log.warning("the keyring kept the login for %s: %s", entry.host, type(error).__name__)
         return entry is not None
 
     @asynccontextmanager
@@ -229,7 +228,7 @@ class LoginStore:
             return await apart(store, _SECONDS)
         except Exception as error:
             # The libraries of keyrings raise what they like; the file is there in any case.
-            _log.info("the keyring is not used: %s", type(error).__name__)
+            log.info("the keyring is not used: %s", type(error).__name__)
             return False
 
     def _read(self) -> Mapping[str, _Entry]:
@@ -237,5 +236,5 @@ class LoginStore:
         try:
             return self._store.read()
         except WorkspaceError as error:
-            _log.warning("%s", error)
+            log.warning("%s", error)
             return {}

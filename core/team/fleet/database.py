@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import live_duration, quantity
 from ua_tui.core.postgres.address import Address
@@ -29,8 +29,6 @@ from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetR
 from ua_tui.core.team.letters import read_question
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import describe_question
-
-log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 """How often is looked for changes that nobody announced."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
@@ -30,8 +31,6 @@ from ua_tui.core.team.jobs.schedules import run_due
 from ua_tui.core.team.records import Job, JobClaim
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
-
-log = logging.getLogger(__name__)
 
 _AGAIN_SECONDS = 0.5
 _BEAT_SECONDS = 5.0

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 
+from ua_tui.core import log
 from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
-
-log = logging.getLogger(__name__)
 
 PUT_OFF_SECONDS = 60.0
 """How long no job is begun after the provider has refused too many requests."""

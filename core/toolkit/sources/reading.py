@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core import log
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import advise
 from ua_tui.core.text import clean_line, middle_truncate
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ua_tui.core.concurrency.conversions import Conversions
     from ua_tui.core.net.client import Page
 
-logger = logging.getLogger(__name__)
 
 MAX_TEXT = 500_000
 SECONDS_TO_EXTRACT = 20.0
@@ -81,7 +80,7 @@ def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool) ->
         except TooComplex as error:
             if kind != "html":
                 raise
-            logger.warning(
+            log.warning(
                 "no article is extracted, the whole page is kept: %s (%s)", clean_line(page.url), error
             )
             found = run({**argument, "whole": True}, seconds=SECONDS_TO_CONVERT)
@@ -104,5 +103,5 @@ def _read_pdf(conversions: Conversions, page: Page) -> Extracted:
     except TooComplex as error:
         problem = str(error)
     except ConversionFailed as error:
-        logger.info("a PDF cannot be read: %s (%s)", clean_line(page.url), error)
+        log.info("a PDF cannot be read: %s (%s)", clean_line(page.url), error)
     return article_of(parts, problem)

@@ -176,6 +176,7 @@ def test_malformed_records_warnings_and_lost_errors_never_reach_the_terminal(
     written = path.read_text()
     for text in ("old fashioned", "lost in a thread", "lost in a finaliser", "could not be formatted"):
         assert text in written
+    assert written.count("error      ua_tui.core.records.log: ") == 2
     assert capfd.readouterr() == ("", "")
 
 

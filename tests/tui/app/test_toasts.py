@@ -61,7 +61,7 @@ async def test_a_toast_is_short_and_the_log_has_it_all(
     )
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(app, pilot)
-        with caplog.at_level("INFO", "ua_tui.tui.app.base_app"):
+        with caplog.at_level("INFO", "ua_tui"):
             for reason in reasons:
                 app.screen.notify(reason, timeout=1000)
         await until(lambda: len(toasts(app)) == 2)

@@ -24,7 +24,7 @@ PROGRAM = """
     from ua_tui.tui.panes.workspace import tree
 
     logged = []
-    tree._log = SimpleNamespace(warning=lambda form, *values: logged.append(form % values))
+    tree.log = SimpleNamespace(warning=lambda form, *values: logged.append(form % values))
 
     async def main(root):
         tree.SWEEP_SECONDS = 3_600.0

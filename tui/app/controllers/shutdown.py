@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import threading
@@ -13,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ua_tui.core import log
 from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, QueryFinished
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.terminal.foreground import KILLED_AFTER
@@ -28,8 +28,6 @@ _CLOSE_SECONDS = 30.0
 _SLOW_SECONDS, _LOOK_SECONDS, _RESTORE_SECONDS = 15.0, 1.0, 3.0
 _HANGING = 0.02
 """The part of a core below which the main thread waits for something that does not come."""
-
-log = logging.getLogger(__name__)
 
 
 class Shutdown:

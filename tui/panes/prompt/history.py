@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.storage.files import Root
 
-log = logging.getLogger(__name__)
 
 LIMIT = 1000
 ENTRY_LIMIT = 64 * 1024

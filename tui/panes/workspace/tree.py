@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from ua_tui.core import log
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
@@ -29,8 +29,6 @@ from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import Rendered
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
-
-_log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 3.0
 _CLOCK_ERROR_NS = 1_000_000_000
@@ -289,7 +287,7 @@ class WorkspaceTree(VirtualList[Row]):
         self._show_counts()
         if not self._advised:
             self._advised = True
-            _log.warning("%s", advice)
+            log.warning("%s", advice)
             message = "File changes are checked once a second: run.log says why."
             self.notify(message, severity="warning")
 
