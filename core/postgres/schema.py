@@ -36,7 +36,7 @@ def migrations() -> list[tuple[int, str]]:
 
 LATEST = 9
 """The version of the tables that this program needs."""
-OLDEST_VERSION = 4
+OLDEST_VERSION = 9
 """The oldest version whose tables can be brought to `LATEST`."""
 _SERVES = 8
 """The oldest version of the program that can use tables of version `LATEST`."""
@@ -46,8 +46,6 @@ VERSION_QUERY = (
     " ORDER BY version DESC LIMIT 1) AS newest"
 )
 """The statement that reads the version of the tables; later ones that serve this program count as its own."""
-_LAST_OTHER_KNOWLEDGE = 4
-"""The last version whose knowledge base is emptied by the migration."""
 
 
 def check_version(found: int | None, address: Address) -> None:
@@ -148,10 +146,6 @@ def migrate(address: Address) -> list[str]:
             if done:
                 db.execute("UPDATE migration SET serves = %s WHERE version = %s", (_SERVES, LATEST))
             _let_in_members_only(db)
-        if found is not None and found <= _LAST_OTHER_KNOWLEDGE:
-            done.append(
-                "the knowledge base is empty: `ua-tui knowledge rebuild`, on each machine, fills it again"
-            )
     return done
 
 

@@ -11,16 +11,13 @@ from tests.core.knowledge import stored as in_file
 from tests.core.knowledge.postgres import stored
 from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
-from tests.core.postgres.test_schema import database_of_version
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
-from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall
+from ua_tui.core.knowledge.records import Batch, Cursor
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.schema import migrate
 
 TEXTS = (
     "The naïve generations of chips are running, e-mail by e-mail.",
@@ -41,34 +38,6 @@ def test_the_words_are_those_of_the_file(team_database: Database, tmp_path: Path
     with closing(open_reader(tmp_path / FILE)) as db:
         expected = dict(db.execute("SELECT term, doc FROM chunk_terms"))
     assert counted(team_database) == expected
-
-
-OF_VERSION_5 = """
-INSERT INTO k_session (name, started, title) VALUES ('ada:/x/session_9', 1.0, 'Birds');
-INSERT INTO k_call (session, tool_use_id, tool, started) SELECT id, 't', 'crawl', 1.0 FROM k_session;
-INSERT INTO k_document (session, call, kind, url, hash, words, title, made_at, trust)
-    SELECT s.id, c.id, 'report', 'https://a.example/', '\\x00', 2, 'Emu', 1.0, 'own' FROM k_session s, k_call c;
-INSERT INTO k_citation (document, url) SELECT id, 'https://b.example/' FROM k_document;
-INSERT INTO k_chunk (document, "start", "end", length, text, vector)
-    SELECT id, 0, 8, 2, 'emu runs', 'emu:1 run:2' FROM k_document;
-"""
-
-
-def test_the_tables_of_version_five_are_migrated_with_their_rows_and_go_on(cluster: Cluster) -> None:
-    database = database_of_version(cluster, 5)
-    database.execute(OF_VERSION_5)
-    address = address_of(database)
-    migrate(address)
-    assert found(address, "emu runs") == [("ada:/x/session_9", "Emu")]
-    call = IndexedCall(tool_use_id="t", tool="crawl")
-    page = document("quokka", title="New", url="https://b.example/", tool_use_id="t")
-    with open_store(address) as store:
-        after = Cursor(1, 1)
-        assert store.apply(HERE, Cursor(), Batch(after=after, title="A", calls=[call], documents=[page]))
-    assert found(address, "quokka") == [(HERE, "New")]
-    assert forget(address, source="https://a.example/").documents == 1
-    assert found(address, "emu") == []
-    cluster.drop(database)
 
 
 def test_a_session_that_another_machine_takes_over_keeps_its_documents(team_database: Database) -> None:

@@ -1,26 +1,18 @@
 -- The knowledge base: what the sessions of a team found. It finds passages by their words; core.knowledge ranks them.
 
--- A base of an earlier version is emptied, but for the list of what was forgotten: its sessions are indexed again.
-DROP TABLE IF EXISTS k_vector, k_citation, k_chunk, k_document, k_call, k_session, k_term, k_count;
-DROP FUNCTION IF EXISTS k_search, k_documents, k_filters, k_order, k_fold, k_discount, k_count_words, k_reads_all,
-    k_reader, k_matches, k_frequencies, k_similar;
-
 -- `name` is the machine and the folder; a session of the team is known by `team`, the id of its row in `session`, and
 -- may move to another machine. `seq` and `place` say how far its journal was read.
 CREATE TABLE k_session (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE, team text UNIQUE,
     owner name NOT NULL DEFAULT current_user, shared boolean NOT NULL DEFAULT true,
-    started double precision, title text NOT NULL DEFAULT '',
-    state text NOT NULL DEFAULT 'open', demo boolean NOT NULL DEFAULT false,
+    title text NOT NULL DEFAULT '', demo boolean NOT NULL DEFAULT false,
     seq bigint NOT NULL DEFAULT 0, place bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE k_call (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session bigint NOT NULL REFERENCES k_session ON DELETE CASCADE,
-    tool_use_id text NOT NULL, parent text,
-    tool text NOT NULL, slug text NOT NULL DEFAULT '',
-    started double precision NOT NULL, ms double precision, status text NOT NULL DEFAULT '',
+    tool_use_id text NOT NULL, tool text NOT NULL, slug text NOT NULL DEFAULT '',
     UNIQUE (session, tool_use_id)
 );
 -- `hash` is that of the text, which has `words` words. Owner and `shared` are those of the session.
@@ -54,24 +46,18 @@ CREATE TABLE k_chunk (
 ALTER TABLE k_chunk ALTER COLUMN vector SET STATISTICS 1000;
 CREATE INDEX k_chunk_document ON k_chunk (document);
 CREATE INDEX k_chunk_vector ON k_chunk USING gin (vector) WITH (gin_pending_list_limit = 1024);
-CREATE TABLE k_citation (document bigint NOT NULL REFERENCES k_document ON DELETE CASCADE, url text NOT NULL);
-CREATE INDEX k_citation_document ON k_citation (document);
-CREATE INDEX k_citation_url ON k_citation USING hash (url);
 CREATE TABLE k_vector (
     chunk bigint PRIMARY KEY REFERENCES k_chunk ON DELETE CASCADE, model text NOT NULL, data bytea NOT NULL
 );
 -- Tombstones of what was forgotten, as JSON; what a worker forgets holds for `everyone`.
-CREATE TABLE IF NOT EXISTS k_forgotten (
+CREATE TABLE k_forgotten (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     owner name NOT NULL DEFAULT current_user, everyone boolean NOT NULL DEFAULT is_worker(),
     entry text NOT NULL
 );
-DROP POLICY IF EXISTS read ON k_forgotten;
-DROP POLICY IF EXISTS add ON k_forgotten;
 
 DO $$ DECLARE part text; BEGIN
-    FOR part IN SELECT relname FROM pg_class
-        WHERE relnamespace = 'ua_tui'::regnamespace AND relkind = 'r' AND starts_with(relname, 'k_') LOOP
+    FOREACH part IN ARRAY ARRAY['k_session', 'k_call', 'k_document', 'k_chunk', 'k_vector', 'k_forgotten'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
     END LOOP;
     FOREACH part IN ARRAY ARRAY['k_session', 'k_document'] LOOP
@@ -79,13 +65,10 @@ DO $$ DECLARE part text; BEGIN
             ' (shared OR owner = current_user OR is_worker())', part);
         EXECUTE format('CREATE POLICY own ON %I USING (owner = current_user OR is_worker())', part);
     END LOOP;
-    FOREACH part IN ARRAY ARRAY['k_chunk', 'k_citation'] LOOP
-        EXECUTE format('CREATE POLICY read ON %I FOR SELECT USING'
-            ' (EXISTS (SELECT FROM k_document d WHERE d.id = %I.document))', part, part);
-        EXECUTE format('CREATE POLICY own ON %I USING (EXISTS (SELECT FROM k_document d WHERE d.id = %I.document'
-            ' AND (d.owner = current_user OR is_worker())))', part, part);
-    END LOOP;
 END $$;
+CREATE POLICY read ON k_chunk FOR SELECT USING (EXISTS (SELECT FROM k_document d WHERE d.id = k_chunk.document));
+CREATE POLICY own ON k_chunk USING (EXISTS (
+    SELECT FROM k_document d WHERE d.id = k_chunk.document AND (d.owner = current_user OR is_worker())));
 CREATE POLICY read ON k_call FOR SELECT USING (EXISTS (SELECT FROM k_session s WHERE s.id = k_call.session));
 CREATE POLICY own ON k_call USING (EXISTS (
     SELECT FROM k_session s WHERE s.id = k_call.session AND (s.owner = current_user OR is_worker())));

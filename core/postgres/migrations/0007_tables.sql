@@ -126,12 +126,14 @@ CREATE TABLE session (
 CREATE INDEX session_job ON session (job);
 CREATE INDEX session_seen ON session (seen_at);
 
--- A line of the journal as it is in the file.
-CREATE TABLE journal (
+-- The files of a session that only grow, its journal and the agent's transcripts, and those that are not small, byte by
+-- byte: each piece begins where the one before ends.
+CREATE TABLE piece (
     session text NOT NULL REFERENCES session ON DELETE CASCADE,
-    seq bigint NOT NULL,
-    line text NOT NULL,
-    PRIMARY KEY (session, seq)
+    path text NOT NULL CHECK (octet_length(path) <= 1024),
+    start bigint NOT NULL CHECK (start >= 0),
+    data bytea NOT NULL CHECK (octet_length(data) <= 83886080),
+    PRIMARY KEY (session, path, start)
 );
 
 -- A file of a session's folder; its content is in `blob`, or at `place`, a folder or an S3 address.
@@ -152,30 +154,6 @@ CREATE TABLE blob (
 );
 ALTER TABLE blob ALTER COLUMN data SET STORAGE EXTERNAL;
 CREATE INDEX artifact_sha256 ON artifact (sha256);
-
--- The agent's transcripts, as the SDK's SessionStore passes them on; `session` is the id of the conversation.
-CREATE TABLE entry (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    owner name NOT NULL DEFAULT current_user,
-    shared boolean NOT NULL DEFAULT true,
-    project text NOT NULL,
-    session text NOT NULL,
-    subpath text NOT NULL DEFAULT '',
-    uuid text,
-    entry text NOT NULL,
-    written_at timestamptz NOT NULL DEFAULT now()
-);
-CREATE UNIQUE INDEX entry_uuid ON entry (project, session, subpath, uuid) WHERE uuid IS NOT NULL;
-CREATE INDEX entry_session ON entry (project, session, subpath, id);
-CREATE TABLE summary (
-    project text NOT NULL,
-    session text NOT NULL,
-    owner name NOT NULL DEFAULT current_user,
-    shared boolean NOT NULL DEFAULT true,
-    data text NOT NULL,
-    written_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (project, session, owner)
-);
 
 -- Calls that act outside: one is begun here before it runs, and never runs again in a later attempt.
 CREATE TABLE action (
@@ -218,11 +196,29 @@ CREATE TABLE command (
 );
 CREATE INDEX command_session ON command (session, id);
 
+-- A batch that workers submit again whenever it is due, in the name of its owner and with no more rights. `missed_at` is
+-- a due time at which it was not submitted, until somebody has looked; without `next_at` it is never due again.
+CREATE TABLE schedule (
+    owner name NOT NULL DEFAULT current_user,
+    name text NOT NULL CHECK (name <> '' AND octet_length(name) <= 1024),
+    shared boolean NOT NULL DEFAULT true,
+    every text NOT NULL CHECK (octet_length(every) <= 200),
+    zone text NOT NULL CHECK (octet_length(zone) <= 100),
+    jobs jsonb NOT NULL CHECK (octet_length(jobs::text) <= 67108864),
+    max_cost_usd double precision CHECK (max_cost_usd >= 0 AND max_cost_usd < 'Infinity'),
+    next_at timestamptz CHECK (next_at BETWEEN '2020-01-01' AND '3000-01-01'),
+    last_at timestamptz,
+    last_batch text REFERENCES batch ON DELETE SET NULL,
+    missed_at timestamptz CHECK (missed_at BETWEEN '2020-01-01' AND '3000-01-01'),
+    missed_why text NOT NULL DEFAULT '',
+    PRIMARY KEY (owner, name)
+);
+
 DO $$
 DECLARE
     part text;
 BEGIN
-    FOREACH part IN ARRAY ARRAY['batch', 'job', 'session', 'entry', 'summary'] LOOP
+    FOREACH part IN ARRAY ARRAY['batch', 'job', 'session', 'schedule'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
         EXECUTE format(
             'CREATE POLICY read ON %I FOR SELECT USING (shared OR owner = current_user OR is_worker())', part);
@@ -234,13 +230,13 @@ BEGIN
         EXECUTE format('CREATE POLICY remove ON %I FOR DELETE USING (owner = current_user OR is_worker())', part);
     END LOOP;
     -- What belongs to a session is seen by whoever sees the session, and written by its owner.
-    FOREACH part IN ARRAY ARRAY['journal', 'artifact', 'action', 'question', 'command'] LOOP
+    FOREACH part IN ARRAY ARRAY['piece', 'artifact', 'action', 'question', 'command'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
         EXECUTE format(
             'CREATE POLICY read ON %I FOR SELECT USING'
             ' (EXISTS (SELECT FROM session s WHERE s.id = %I.session))', part, part);
     END LOOP;
-    FOREACH part IN ARRAY ARRAY['journal', 'artifact', 'action', 'question'] LOOP
+    FOREACH part IN ARRAY ARRAY['piece', 'artifact', 'action', 'question'] LOOP
         EXECUTE format(
             'CREATE POLICY own ON %I USING (EXISTS (SELECT FROM session s WHERE s.id = %I.session'
             ' AND (s.owner = current_user OR is_worker())))', part, part);
@@ -277,18 +273,15 @@ CREATE POLICY send ON command FOR INSERT WITH CHECK (
 CREATE POLICY take ON command FOR UPDATE USING (
     EXISTS (SELECT FROM session s WHERE s.id = command.session AND (s.owner = current_user OR is_worker())));
 
--- With a session goes the conversation of its agent, and with the last file of a content the content: whoever removes
--- a batch leaves nothing of it.
-CREATE FUNCTION remove_conversation() RETURNS trigger LANGUAGE plpgsql SET search_path = ua_tui AS $$
-BEGIN
-    DELETE FROM entry e USING removed r WHERE e.project = r.id;
-    DELETE FROM summary s USING removed r WHERE s.project = r.id;
-    RETURN NULL;
-END;
+-- What the workers have stored of a job only they change, so that whoever follows the job or takes it over finds all of it.
+-- Whoever resumes its session elsewhere makes an attempt of their own, which is later.
+CREATE FUNCTION is_of_job(stored text) RETURNS boolean LANGUAGE sql STABLE SET search_path = ua_tui, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM session s JOIN job j ON j.id = s.job WHERE s.id = stored AND s.attempt <= j.attempt)
 $$;
-CREATE TRIGGER remove_conversation AFTER DELETE ON session REFERENCING OLD TABLE AS removed
-    FOR EACH STATEMENT EXECUTE FUNCTION remove_conversation();
+CREATE POLICY add_of_no_job ON piece AS RESTRICTIVE FOR INSERT WITH CHECK (is_worker() OR NOT is_of_job(session));
+CREATE POLICY remove_of_no_job ON piece AS RESTRICTIVE FOR DELETE USING (is_worker() OR NOT is_of_job(session));
 
+-- With the last file of a content goes the content: whoever removes a batch leaves nothing of it.
 CREATE FUNCTION remove_content() RETURNS trigger LANGUAGE plpgsql SET search_path = ua_tui AS $$
 BEGIN
     -- Also earlier contents of files, which were replaced while their sessions ran.
@@ -334,27 +327,3 @@ CREATE POLICY read ON claiming FOR SELECT USING (true);
 
 CREATE POLICY check_in_own_name ON action AS RESTRICTIVE FOR UPDATE USING (true)
     WITH CHECK (is_worker() OR checked_by = current_user);
-
--- A batch that workers submit again whenever it is due, in the name of its owner and with no more rights. `missed_at` is
--- a due time at which it was not submitted, until somebody has looked; without `next_at` it is never due again.
-CREATE TABLE schedule (
-    owner name NOT NULL DEFAULT current_user,
-    name text NOT NULL CHECK (name <> '' AND octet_length(name) <= 1024),
-    shared boolean NOT NULL DEFAULT true,
-    every text NOT NULL CHECK (octet_length(every) <= 200),
-    zone text NOT NULL CHECK (octet_length(zone) <= 100),
-    jobs jsonb NOT NULL CHECK (octet_length(jobs::text) <= 67108864),
-    max_cost_usd double precision CHECK (max_cost_usd >= 0 AND max_cost_usd < 'Infinity'),
-    next_at timestamptz CHECK (next_at BETWEEN '2020-01-01' AND '3000-01-01'),
-    last_at timestamptz,
-    last_batch text REFERENCES batch ON DELETE SET NULL,
-    missed_at timestamptz CHECK (missed_at BETWEEN '2020-01-01' AND '3000-01-01'),
-    missed_why text NOT NULL DEFAULT '',
-    PRIMARY KEY (owner, name)
-);
-ALTER TABLE schedule ENABLE ROW LEVEL SECURITY;
-CREATE POLICY read ON schedule FOR SELECT USING (shared OR owner = current_user OR is_worker());
-CREATE POLICY add ON schedule FOR INSERT WITH CHECK (owner = current_user OR is_worker());
-CREATE POLICY change ON schedule FOR UPDATE USING (owner = current_user OR is_worker())
-    WITH CHECK (owner = current_user OR is_worker());
-CREATE POLICY remove ON schedule FOR DELETE USING (owner = current_user OR is_worker());
