@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from ua_tui.core.claims.records import NO_TEXT, Check, Source
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.figure_claims import check_figures
-from ua_tui.observers.check.figures.find import style_of
+from ua_tui.observers.check.figures.numbers import style_of
 from ua_tui.observers.check.link_claims import check_links
 from ua_tui.observers.check.quotation_claims import check_quotations
 from ua_tui.observers.check.sources import Corpus

@@ -154,7 +154,7 @@ def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
         # What is per year may be per household, too, and unknown words may mean the same.
         return "no rate"
     # "Fell to 12" does not contradict "rose by 12".
-    is_opposed = claim.sign * source.sign < 0 and (claim.role == "present") == (source.role == "present")
+    is_opposed = claim.sign * source.sign < 0 and (claim.role > 0) == (source.role > 0)
     if is_opposed:
         # "Cut by 17 million" does not contradict "17 million above the target", nor "34 cm lower" "34 cm higher
         # without it".

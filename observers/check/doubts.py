@@ -18,7 +18,7 @@ from ua_tui.observers.check.matching import (
     is_unscaled,
     may_stand_for,
 )
-from ua_tui.observers.check.passages import ROLES, Moment, order_of
+from ua_tui.observers.check.passages import Moment, order_of
 
 _RIVAL, _LONE_RIVAL = 0.36, 0.5
 """How much more alike the place of another value must be than that of the claim's value for amber: 1.5 percent of 982
@@ -169,7 +169,7 @@ def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
 
 def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
     """What a table has in the row with the name and the column with the years of a claim's cell, if it is another."""
-    row, passages = look.statement.passage, look.corpus.passages
+    row, passages = look.passage, look.corpus.passages
     known, name = passages[match.passage], row.name
     if not (known.cells and name):
         return None
@@ -201,7 +201,7 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
             a, b = look.figures[one], look.figures[other]
             if not _are_alike(a, b):
                 continue
-            own = look.statement.passage.moments
+            own = look.passage.moments
             order = _order(a, b, own[a.start], own[b.start])
             times = [passages[each.passage].moments[each.figure.start] for each in (first, second)]
             there = _order(first.figure, second.figure, *times)
@@ -224,17 +224,14 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
 
 def _order(one: Figure, other: Figure, first: Moment, second: Moment) -> int:
     """1 if the first value is the later one, -1 if the second one is: beside "up from 58", 71 is present; or 0."""
-    by_year = order_of((0, first[1]), (0, second[1]))
-    return order_of((ROLES[one.role], 0), (ROLES[other.role], 0)) or by_year
+    return order_of((one.role, first[1]), (other.role, second[1]))
 
 
 def is_contrary(look: Look, at: int) -> bool:
     """Whether a sentence says that a value rose from one beside it, which is larger, or fell from a smaller one."""
     figures, figure = look.figures, look.figures[at]
-    return figure.role == "present" and any(
-        former.role == "past"
-        and figure.unit == former.unit
-        and (figure.value - former.value) * figure.sign < 0
+    return figure.role > 0 and any(
+        former.role < 0 and figure.unit == former.unit and (figure.value - former.value) * figure.sign < 0
         for former in (*figures[max(at - 1, 0) : at], *figures[at + 1 : at + 2])
     )
 

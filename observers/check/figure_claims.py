@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,11 +13,13 @@ from ua_tui.observers.check.calculation import Calculation, Operand
 from ua_tui.observers.check.compare import Problem
 from ua_tui.observers.check.doubts import altered, instead_of, is_contrary, misdated, rival_of, swapped
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.find import Style
+from ua_tui.observers.check.figures.numbers import Style
+from ua_tui.observers.check.figures.vocabulary import roots
 from ua_tui.observers.check.matching import Look, Match
-from ua_tui.observers.check.operands import Earlier, Operands
+from ua_tui.observers.check.operands import Operands
+from ua_tui.observers.check.passages import Passage as Sentence
+from ua_tui.observers.check.reading import sentences
 from ua_tui.observers.check.sources import Corpus
-from ua_tui.observers.check.statements import statements
 
 _MOST = 5_000
 """Figures of a report that are checked."""
@@ -24,6 +27,9 @@ _MOST_CLOSE = 300
 """Doubtful figures for which calculations are looked for: each may take some hundredths of a second."""
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
+_TITLE, _ABOVE = 0.15, 0.3
+"""What words of the title, and of the heading above a sentence and the sentence before it, count of what its own do."""
+_NUMBERING = re.compile(r"\d{1,2}(?:\.\d{1,2})*[.)]?\s")
 _NOTHING = Figure(start=0, end=0, text="")
 _OPPOSED = "Two values in the sources give this change, but in the opposite direction."
 _POINTS = "Two values in the sources differ by this number of percentage points, not by this percentage."
@@ -55,28 +61,59 @@ def check_figures(
         Stopped: the result is no longer needed.
     """
     close = iter(range(_MOST_CLOSE))
-    count, earlier = 0, Earlier()
-    for statement in statements(document, style, corpus):
+    count, section, before = 0, "", list[Operand]()
+    for look, cites in _looks(document, style, corpus):
         check_stopped()
-        look = Look(statement, corpus)
-        earlier.enter(statement.passage.heading)
-        operands = Operands(look, earlier)
-        for figure, claim in zip(
-            statement.figures, _Judge(look, places, operands, close).claims(), strict=True
-        ):
+        if look.passage.heading != section:
+            section, before = look.passage.heading, []
+        operands = Operands(look, before)
+        judge = _Judge(look, cites, places, operands, close)
+        for figure, claim in zip(look.figures, judge.claims(), strict=True):
             count += 1
             if count > _MOST:
                 document.notices.append(f"Only the first {_MOST:,} figures were checked.")
                 return
-            yield places.place(statement.passage.number, figure.start), claim
-        earlier.add(operands.own)
+            yield places.place(look.passage.number, figure.start), claim
+        before = operands.for_next()
+
+
+def _looks(document: Document, style: Style, corpus: Corpus) -> Iterator[tuple[Look, str]]:
+    """Give the sentences with figures, but those that speak of the report itself, and the first address each cites."""
+    common, before = style.words.common, list[str]()
+    title = roots(document.title, common)
+    for number, block in enumerate(document.blocks):
+        section = roots(block.section, common)
+        # The number of a heading is no figure.
+        numbering = _NUMBERING.match(block.text) if block.kind == "heading" else None
+        whole = [(numbering.end() if numbering else 0, len(block.text))]
+        is_whole = block.cells or block.kind == "heading"
+        for part in whole if is_whole else sentences(block.text, style.words.abbreviations):
+            row = block.cells, block.table, block.caption
+            own = Sentence(0, number, block.text, block.section, style, *row, *part)
+            headers = " ".join([block.caption, *(cell.header for cell in block.cells)])
+            said = roots(f"{own.sentence} {headers}", common)
+            if own.figures and not style.words.itself.search(own.sentence):
+                weights = {word: corpus.idf(word) for word in said if not word.isdigit()}
+                outside = {
+                    word: factor * corpus.idf(word)
+                    for factor, words in ((_TITLE, title), (_ABOVE, section), (_ABOVE, before))
+                    for word in words
+                    if word not in weights and not word.isdigit()
+                }
+                cites = next((url for a, b, url in block.links if a < part[1] and part[0] <= b), "")
+                yield Look(own, weights, outside, corpus), cites
+            before = said
 
 
 @dataclass
 class _Judge:
-    """Gives the figures of a sentence their states; `close` counts those that are looked at closely."""
+    """Gives the figures of a sentence their states.
+
+    `cites` is the first address that it links to; `close` counts the figures that are looked at closely.
+    """
 
     look: Look
+    cites: str
     places: Places
     operands: Operands
     close: Iterator[int]
@@ -142,7 +179,7 @@ class _Judge:
 
     def _nearest(self) -> list[Match]:
         best = next(iter(self.look.near), None)
-        if best is None or self.look.scores[best] < _SEEN * self.look.statement.total:
+        if best is None or self.look.scores[best] < _SEEN * self.look.total:
             return []
         return [Match(best, _NOTHING, 0.0, 0.0)]
 
@@ -158,15 +195,14 @@ class _Judge:
         note: str = "",
         formula: str = "",
     ) -> Claim:
-        statement, figure = self.look.statement, self.look.figures[at]
-        own = statement.passage
+        own, figure = self.look.passage, self.look.figures[at]
         return Claim(
             kind="figure",
             state=state,
             quote=self.places.quote(own.number, figure.start, figure.end),
             sentence=own.sentence.strip(),
             section=own.heading,
-            url=statement.cites,
+            url=self.cites,
             passages=tuple(self._passage(each) for each in values),
             instead=instead,
             formula=formula,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import ne
@@ -22,9 +22,8 @@ from ua_tui.observers.check.compare import (
 )
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import root, stem
-from ua_tui.observers.check.passages import alike
+from ua_tui.observers.check.passages import Passage, alike
 from ua_tui.observers.check.sources import Corpus
-from ua_tui.observers.check.statements import Statement
 
 _CANDIDATES = 60
 """Figures with a value that are compared with a claim, those of the nearest passages first."""
@@ -63,10 +62,14 @@ class Match:
 
 
 class Look:
-    """A sentence beside the sources: which passages are near to it, and which figures of theirs may be its own.
+    """A sentence of the report beside the sources: which passages are near to it, and which figures may be its own.
 
     Attributes:
+        passage: the sentence, heading or table row.
+        weights: the roots of its words with what each says.
+        outside: those of the headings above it and of the sentence before it.
         figures: those of the sentence.
+        total: the weight of all words.
         likeness: how far the words around a figure and around a place of a passage are the same, from 0 to 1.
         scores: for each passage that shares words with the sentence their weight.
         near: the passages, the nearest first.
@@ -75,13 +78,17 @@ class Look:
         matches: for each figure the most likely one of the sources that has its value, if any.
     """
 
-    def __init__(self, statement: Statement, corpus: Corpus) -> None:
-        self.statement = statement
-        self.figures = statement.figures
+    def __init__(
+        self, passage: Passage, weights: Mapping[str, float], outside: Mapping[str, float], corpus: Corpus
+    ) -> None:
+        self.passage = passage
+        self.weights, self.outside = weights, outside
+        self.figures = passage.figures
+        self.total = sum(weights.values()) or 1.0
         self.corpus = corpus
-        self.words = statement.passage.style.words
+        self.words = passage.style.words
         self.likeness, self._nearness = cache(self._likeness), cache(self._nearness_of)
-        self.scores = corpus.nearest(statement.weights)
+        self.scores = corpus.nearest(weights)
         same = [list(self._same(figure)) for figure in self.figures]
         self.company = Counter(passage for found in same for passage in {passage for passage, _ in found})
         self.places = [len(found) for found in same]
@@ -120,21 +127,21 @@ class Look:
 
     def _nearness_of(self, passage: int) -> float:
         """The share of the words of the sentence that are in a passage or around it."""
-        statement, known = self.statement, self.corpus.passages[passage].words
+        known = self.corpus.passages[passage].words
         around, score = self.corpus.context(passage), self.scores.get(passage, 0.0)
-        for word, weight in statement.weights.items():
+        for word, weight in self.weights.items():
             if word in around and word not in known:
                 score += _AROUND * weight
-        for word, weight in statement.outside.items():
+        for word, weight in self.outside.items():
             if word in around or word in known:
                 score += weight
-        return score / statement.total
+        return score / self.total
 
     def _likeness(self, at: int, passage: int, start: int) -> float:
         """How far the words around a claim and around a place of a source are the same, from 0 to 1."""
         figure = self.figures[at]
         one, other = (
-            self.statement.passage.profiles[figure.start],
+            self.passage.profiles[figure.start],
             self.corpus.passages[passage].profiles[start],
         )
         return (alike(one, other, self.corpus.idf) + alike(other, one, self.corpus.idf)) / 2

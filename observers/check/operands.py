@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -21,35 +22,16 @@ _PASSAGES = 5
 _POINTS = frozenset({"%", "pp", "point"})
 
 
-class Earlier:
-    """The values that the sentences of a section before have."""
-
-    def __init__(self) -> None:
-        self.section = ""
-        self.values: list[Operand] = []
-
-    def enter(self, section: str) -> None:
-        """Forget the sentences before if a section begins."""
-        if section != self.section:
-            self.section, self.values = section, []
-
-    def add(self, own: list[Operand]) -> None:
-        """Keep the values of a sentence that the sources have or give."""
-        self.values = [replace(each, level=_LONG_BEFORE) for each in self.values[-_KEPT:]]
-        self.values += [replace(each, level=_BEFORE, moment=(0, each.moment[1]), at=-1) for each in own]
-
-
 class Operands:
     """The values that the figures of a sentence may be calculated from.
 
-    `own` are those of the sentence that the sources have or give.
+    `own` are those of the sentence that the sources have or give, `before` those of earlier sentences of its section.
     """
 
-    def __init__(self, look: Look, earlier: Earlier) -> None:
+    def __init__(self, look: Look, before: Sequence[Operand]) -> None:
         self.look = look
-        self.statement = look.statement
         self.passages = look.corpus.passages
-        self.earlier = earlier
+        self.before = before
         self.own = [
             replace(self._operand(match.passage, match.figure, 1.0), level=1.0, at=at)
             for at, match in enumerate(look.matches)
@@ -66,6 +48,12 @@ class Operands:
         self.own.append(Operand(first.passage, figure, group, 1.0, at=at, behind=found.operands))
         return found
 
+    def for_next(self) -> list[Operand]:
+        """The values for the next sentence of the section."""
+        kept = [replace(each, level=_LONG_BEFORE) for each in self.before[-_KEPT:]]
+        last = (replace(each, level=_BEFORE, moment=(0, each.moment[1]), at=-1) for each in self.own)
+        return [*kept, *last]
+
     def may_be_computed(self, at: int, passage: int) -> bool:
         """Whether two values of a passage have a figure as their sum, difference or mean: then none stands there."""
         figure = self.look.figures[at]
@@ -80,16 +68,16 @@ class Operands:
 
     def _task(self, at: int) -> Task:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
-        statement, words = self.statement, self.look.words
-        figure, text, cues = statement.figures[at], self.statement.passage.blanked, words.calculation
-        before = CLAUSE.split(text[self.statement.passage.start : figure.start])[-1]
+        own, words = self.look.passage, self.look.words
+        figure, text, cues = self.look.figures[at], own.blanked, words.calculation
+        before = CLAUSE.split(text[own.start : figure.start])[-1]
         after = CLAUSE.split(text[figure.end : figure.end + 40])[0]
         if figure.bound in ("over", "under"):
             # "Less than half" announces no difference.
             before = words.bounds.sub("", before)
-        sentence = frozenset(roots(text[statement.passage.start : statement.passage.end], frozenset()))
-        around = frozenset(roots(" ".join([before, after, statement.passage.header(figure)]), frozenset()))
-        around |= sentence if statement.passage.cells else frozenset()
+        sentence = frozenset(roots(text[own.start : own.end], frozenset()))
+        around = frozenset(roots(" ".join([before, after, own.header(figure)]), frozenset()))
+        around |= sentence if own.cells else frozenset()
         names = {name for name in cues if cues[name] & (sentence if name == "sum" else around)}
         if figure.unit == "×":
             names.add("ratio")
@@ -105,11 +93,11 @@ class Operands:
 
     def _operands(self, at: int) -> list[Operand]:
         """The values that a calculation may use: those of the report here and those of the nearest passages."""
-        look, before = self.look, self.earlier.values
-        operands = [self._named(each, at) for each in self.own if each.at != at] + before
+        look, before = self.look, self.before
+        operands = [*(self._named(each, at) for each in self.own if each.at != at), *before]
         near = {each.passage: 1.0 for each in self.own}
         for passage in look.near[:_PASSAGES]:
-            near.setdefault(passage, min(look.scores[passage] / self.statement.total, 1.0))
+            near.setdefault(passage, min(look.scores[passage] / look.total, 1.0))
         for each in before[-2:]:
             near.setdefault(each.passage, 0.5)
         for passage, nearness in near.items():
@@ -124,13 +112,13 @@ class Operands:
         figures = self.look.figures
         figure = figures[operand.at]
         start, end = sorted((figure.start, figures[at].start))
-        text = self.statement.passage.blanked
+        text = self.look.passage.blanked
         if ";" in text[start:end]:
             return replace(operand, level=_BEFORE)
-        role, _ = self.statement.passage.moments[figure.start]
+        role, _ = self.look.passage.moments[figure.start]
         # "5 more than 40" in one clause has the thing compared with behind it.
         is_reference = (
-            operand.at > at and "#" in CLAUSE.split(text[self.statement.passage.start : figure.start])[-1]
+            operand.at > at and "#" in CLAUSE.split(text[self.look.passage.start : figure.start])[-1]
         )
         return replace(
             operand, moment=(role or (-1 if is_reference else int(operand.at < at)), operand.moment[1])

@@ -9,8 +9,9 @@ from functools import cached_property
 
 from ua_tui.observers.check.blocks import Cell
 from ua_tui.observers.check.figures.context import CLAUSE, Context
-from ua_tui.observers.check.figures.figure import Figure, Role
-from ua_tui.observers.check.figures.find import Style, find_figures
+from ua_tui.observers.check.figures.figure import Figure
+from ua_tui.observers.check.figures.find import find_figures
+from ua_tui.observers.check.figures.numbers import Style
 from ua_tui.observers.check.figures.vocabulary import YEAR, root, roots
 
 _TOKEN = re.compile(r"[^\W\d_]{2,}|(?<![\d.,])(?:19|20)\d\d(?![\d%])|[;:()|—]|[.,](?!\d)")
@@ -23,7 +24,6 @@ _BOUNDARY = 10
 
 Profile = Mapping[str, float]
 """The roots around a figure; the nearer one is, the more it counts, up to 1."""
-ROLES: Mapping[Role, int] = {"past": -1, "present": 1, "": 0}
 Moment = tuple[int, int]
 """-1 for a former value, 1 for the present one, 0 if that is unknown; and the year that a value belongs to, or 0."""
 
@@ -137,13 +137,13 @@ class Passage:
         text, words = self.text, self.style.words
         context, former = Context(text, words, figure.start, figure.end), words.calculation["former"]
         near = [*context.before[:4], *context.behind[:40].casefold().split()[:5]]
-        role: Role = "past" if any(root(word) in former for word in near) else context.role(4)
+        role = -1 if any(root(word) in former for word in near) else context.role(4)
         # The year of the column, of the row, or of the clause: "(2031: 402)" is the value of 2031.
         before = text[max(0, figure.start - 60) : figure.start].rstrip(": \u00a0")
         around = CLAUSE.split(before)[-1]
         around += CLAUSE.split(text[figure.end : figure.end + 60])[0]
         named = YEAR.findall(self.header(figure)) or YEAR.findall(text if self.cells else around)
-        return ROLES[figure.role or role], int(named[0]) if len(named) == 1 else 0
+        return figure.role or role, int(named[0]) if len(named) == 1 else 0
 
     def _profile(self, figure: Figure) -> Profile:
         """The words around a figure; of a table's cell those of its row's name and of its column."""

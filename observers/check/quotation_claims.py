@@ -14,7 +14,7 @@ from itertools import accumulate, groupby, islice, pairwise
 from ua_tui.core.claims.records import Claim, Passage, TextQuote
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.observers.check.blocks import INVISIBLE, Block, Document, Places
-from ua_tui.observers.check.figures.find import Style
+from ua_tui.observers.check.figures.numbers import Style
 from ua_tui.observers.check.sources import Corpus
 
 _MOST = 1_000

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import check_stopped
-from ua_tui.observers.check.figures.find import Style, style_of
+from ua_tui.observers.check.figures.numbers import Style, style_of
 from ua_tui.observers.check.figures.vocabulary import roots
 from ua_tui.observers.check.passages import Passage
 from ua_tui.observers.check.reading import read_document, sentences

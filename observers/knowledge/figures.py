@@ -15,7 +15,8 @@ from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.passages import on_one_line
 from ua_tui.core.knowledge.search.ranking import Places
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
-from ua_tui.observers.check.figures.find import find_figures, style_of
+from ua_tui.observers.check.figures.find import find_figures
+from ua_tui.observers.check.figures.numbers import style_of
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _DAY = re.compile(r"[12]\d{3}-\d\d(?:-\d\d)?")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ua_tui.observers.check.figures.figure import Bound, Role
+from ua_tui.observers.check.figures.figure import Bound
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, form_of, root, singular, stem, units
 
 _WORDS = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|[^\w\s]|\d[\d.,]*")
@@ -133,13 +133,13 @@ class Context:
         """Whether a word is that of a comparative: "plus court" is less."""
         return word in self.words.degrees and following.isalpha() and following not in self.words.common
 
-    def role(self, reach: int = 2) -> Role:
-        """Whether it is a former or a present value, by the last words before it: "from", "to", "(2031: 402)".
+    def role(self, reach: int = 2) -> int:
+        """-1 for a former and 1 for a present value, by the last words before it: "from", "to", "(2031: 402)"; else 0.
 
         "Sales of 12 million" are in German no former ones, but in "from 12 to 14 million" the first ones are.
         """
         if _ASIDE.search(self.text[max(0, self.start - 40) : self.start]):
-            return "past"
+            return -1
         known = self.words
         goes_on = not known.present.isdisjoint(self.following[:3])
         before = self.before[:reach]
@@ -152,9 +152,9 @@ class Context:
                 each in known.past and (goes_on or root(each) not in known.calculation["of"])
                 for each in (word, earlier)
             ):
-                return "past"
+                return -1
             if word in known.present:
-                return "present"
+                return 1
             if word not in known.common and reach == 2:
                 break
-        return ""
+        return 0

@@ -8,7 +8,6 @@ from typing import Literal
 
 FigureKind = Literal["amount", "date", "name"]
 Bound = Literal["", "about", "over", "under"]
-Role = Literal["", "past", "present"]
 SHARE_STEP = 4.0
 """Points of percent that a fraction in words covers: "a third" is written for 31 to 35 percent."""
 
@@ -72,7 +71,7 @@ class Figure:
         has_sign: the sign is written, or a direct neighbour says so.
         is_level: the word that says so compares with a level: "above", "behind".
         is_negated: the sentence has a word such as "not", "without" or "would" near it.
-        role: the word before says that it is the former or the present value: "from", "to".
+        role: -1 or 1 if the word before says that it is the former or the present value: "from", "to"; else 0.
         bound: "about", "over" or "under" if it is no exact value.
         is_bare: without a unit, a scale and decimals.
         is_small: bare and at most twenty, or a multiple in words: only counted with its noun.
@@ -93,7 +92,7 @@ class Figure:
     has_sign: bool = False
     is_level: bool = False
     is_negated: bool = False
-    role: Role = ""
+    role: int = 0
     bound: Bound = ""
     is_bare: bool = False
     is_small: bool = False

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ua_tui.observers.check.figures.context import Context
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.joined import joined
-from ua_tui.observers.check.figures.numbers import Marks, marks_of, read_digits
+from ua_tui.observers.check.figures.numbers import Style, read_digits
 from ua_tui.observers.check.figures.spelled import find_spelled
 from ua_tui.observers.check.figures.suffix import CURRENCY, Suffix, read_header, read_suffix
-from ua_tui.observers.check.figures.vocabulary import WORD, Unit, Vocabulary, language_of, units, vocabulary
+from ua_tui.observers.check.figures.vocabulary import WORD, Unit, units
 
 # What looks like a number and is an address, an identifier, a time, a score or a telephone number. The named ones are
 # compared as strings, or as durations.
@@ -50,21 +50,6 @@ _SMALL = 20
 _MOST_TIMES = 100
 _MOST_BEFORE = 80
 """Characters before a number that are read: a paragraph may be a document."""
-
-
-@dataclass(frozen=True)
-class Style:
-    """How a document writes figures: the words of its language, and its marks."""
-
-    words: Vocabulary
-    marks: Marks
-
-
-def style_of(text: str) -> Style:
-    """Find out how a document writes figures."""
-    language = language_of(text)
-    words = vocabulary(language or "en")
-    return Style(words, marks_of(text, words.decimal if language else ""))
 
 
 def find_figures(text: str, style: Style, headings: Sequence[str] = ()) -> list[Figure]:
@@ -132,7 +117,7 @@ class _Finder:
                 self._date(*match.span(), (year, 0, 0))
         for match in _OTHER.finditer(self.text) if _MAY_HAVE_OTHER.search(self.text) else ():
             kind, (start, end) = match.lastgroup, match.span()
-            is_number = bool(kind == "version" and read_digits(match[0], self.style.marks))
+            is_number = bool(kind == "version" and read_digits(match[0], self.style))
             if is_number or not self._is_free(start, end) or (kind == "score" and self._is_range(end)):
                 continue
             self._take(start, end)
@@ -166,7 +151,7 @@ class _Finder:
 
     def _number(self, match: re.Match[str]) -> None:
         start, end, run = match.start("run"), match.end(), match["run"]
-        numbers = read_digits(run, self.style.marks)
+        numbers = read_digits(run, self.style)
         if not numbers:
             return
         if fraction := (match["fraction"] or "").strip():
@@ -238,7 +223,7 @@ class _Finder:
             return False
         if "." in match["run"]:
             (start, end), run = match.span("run"), match["run"]
-            name, plain = f"version {run}", tuple(read_digits(run, self.style.marks))
+            name, plain = f"version {run}", tuple(read_digits(run, self.style))
             self.found.append(Figure(start=start, end=end, text=run, kind="name", name=name, readings=plain))
         return True
 

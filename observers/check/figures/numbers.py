@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ua_tui.observers.check.figures.figure import Reading
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, language_of, vocabulary
 
 _RUN = re.compile(r"\d{1,3}(?:[.,]\d{3})*[.,]\d+|\d{1,3}(?:[.,]\d{3})+")
 _LONGEST = 40
@@ -14,16 +15,20 @@ _BETWEEN = dict.fromkeys(map(ord, "\u00a0\u202f\u2009 '’"))
 """What may stand between groups of digits, as a table for `str.translate`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What the marks in the numbers of a document mean: its decimal mark, and whether that is certain."""
+@dataclass(frozen=True)
+class Style:
+    """How a document writes figures: the words of its language, its decimal mark, and whether that is certain."""
 
+    words: Vocabulary
     decimal: str
     is_certain: bool
 
 
-def marks_of(text: str, decimal: str) -> Marks:
-    """Find out the decimal mark of a document from its unambiguous numbers; `decimal` is that of its language or ""."""
+def style_of(text: str) -> Style:
+    """Find out how a document writes figures; its decimal mark from its unambiguous numbers, else from its language."""
+    language = language_of(text)
+    words = vocabulary(language or "en")
+    decimal = words.decimal if language else ""
     votes = {".": 0, ",": 0}
     for run in _RUN.findall(text[:60_000])[:400]:
         last = max(run.rfind("."), run.rfind(","))
@@ -35,11 +40,11 @@ def marks_of(text: str, decimal: str) -> Marks:
     for mark, other in ((".", ","), (",", ".")):
         # One odd number, such as a version or a list, does not decide against the language.
         if votes[mark] > 3 * votes[other] and (votes[mark] > 1 or decimal in ("", mark)):
-            return Marks(mark, is_certain=True)
-    return Marks(decimal or ".", is_certain=bool(decimal) and not any(votes.values()))
+            return Style(words, mark, is_certain=True)
+    return Style(words, decimal or ".", is_certain=bool(decimal) and not any(votes.values()))
 
 
-def read_digits(run: str, marks: Marks) -> list[Reading]:
+def read_digits(run: str, style: Style) -> list[Reading]:
     """The readings of digits with marks, the likeliest first; none if they are an identifier, such as "v10.0"."""
     digits = run.translate(_BETWEEN)
     if len(digits) > _LONGEST or not digits.replace(".", "").replace(",", "").isdecimal():
@@ -58,9 +63,9 @@ def read_digits(run: str, marks: Marks) -> list[Reading]:
     if digits != run or whole == "0" or not _are_groups(groups):
         return [_number(whole, rest)]
     readings = [_number(whole, rest, mark), _number(whole + rest, "", other)]
-    if mark != marks.decimal:
+    if mark != style.decimal:
         readings.reverse()
-    return readings[:1] if marks.is_certain else readings
+    return readings[:1] if style.is_certain else readings
 
 
 def _are_groups(groups: list[str]) -> bool:

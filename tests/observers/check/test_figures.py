@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.find import find_figures, style_of
+from ua_tui.observers.check.figures.find import find_figures
+from ua_tui.observers.check.figures.numbers import style_of
 
 FORMS = Path(__file__).with_name("forms.txt").read_text(encoding="utf-8").splitlines()
 CASES = [line for line in FORMS if " => " in line]
