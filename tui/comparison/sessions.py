@@ -159,8 +159,8 @@ def compare_sessions(
     if a.resolve() == b.resolve():
         name = clean_line(a.name, 100)
         raise SettingsError(f"{name} cannot be compared with itself: name two different sessions")
-    one, _ = read_export(a, redactor, report, knowledge=knowledge)
-    other, _ = read_export(b, redactor, knowledge=knowledge)
+    one = read_export(a, redactor, report, knowledge=knowledge).record
+    other = read_export(b, redactor, knowledge=knowledge).record
     notices: list[str] = []
     texts = (one.report, other.report)
     of: Literal["reports", "answers"] = "reports" if all(texts) else "answers"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, get_args
@@ -37,6 +38,56 @@ _SUFFIXES: Mapping[ExportFormat, str] = {
 _LONGEST_NAME = 80
 
 
+@dataclass(frozen=True)
+class SessionExport:
+    """What is exported of the session in a `folder`, redacted, with what redacts the rest of it."""
+
+    folder: Path
+    record: Export
+    redaction: Redaction
+
+    def encoded(self, form: ExportFormat) -> bytes:
+        """Write it in one of the formats.
+
+        Raises:
+            SettingsError: there are no references, or no report, to export.
+            Stopped: the result is no longer needed.
+        """
+        export = self.record
+        match form:
+            case "html":
+                text = html_page(export, Root(self.folder), self.redaction)
+            case "pdf" | "docx":
+                return document_bytes(export, Root(self.folder), self.redaction, form)
+            case "md":
+                text = markdown_text(export, self.redaction)
+            case "json":
+                text = escape_unsafe(msgspec.json.format(msgspec.json.encode(export)).decode()) + "\n"
+            case "csl" | "ris" | "bibtex":
+                if not export.references:
+                    why = "the session has no report"
+                    if export.report is not None:
+                        why = f"{clean_line(export.report.path)} cites no page that its session read or found"
+                    raise SettingsError(f"there are no references to export: {why}")
+                text = WRITERS[form](export.references)
+        return text.encode("utf-8", "replace")
+
+    def save(self, form: ExportFormat) -> Path:
+        """Write it into the saved reports beside the session, under a name that is free; returns the file.
+
+        The name is the title of the report, else that of its file or session.
+
+        Raises:
+            WorkspaceError: it cannot be written; and as `encoded`.
+        """
+        data, report, stem = self.encoded(form), self.record.report, ""
+        if report is not None:
+            stem = words_of(report.title) or PurePosixPath(report.path).stem
+        name = f"{safe_name(stem or self.record.session.id, _LONGEST_NAME)}{_SUFFIXES[form]}"
+        reports = saved_reports_of(self.folder.absolute()) or self.folder / SAVED_REPORTS
+        return reports / Root(reports, create=True).write_new(name, data).path
+
+
 def read_export(
     folder: Path,
     redactor: Redactor,
@@ -44,7 +95,7 @@ def read_export(
     *,
     now: datetime | None = None,
     knowledge: KnowledgePlace | None = None,
-) -> tuple[Export, Redaction]:
+) -> SessionExport:
     """Gather what is exported of a session, redacted; `report` names one, empty for the newest. Takes a thread a while.
 
     `knowledge` is where the knowledge base is with what earlier sessions have read, for a report without a check.
@@ -61,70 +112,4 @@ def read_export(
     export, recorded = read_session(root.path, redactor, now or datetime.now(UTC))
     redaction = Redaction(redactor, session_folders(folder.absolute(), (str(root.path), *sorted(recorded))))
     export = with_report(export, root, report, redaction, knowledge=knowledge)
-    return redaction.record(export), redaction
-
-
-def export_bytes(
-    folder: Path,
-    redactor: Redactor,
-    form: ExportFormat = "html",
-    report: str = "",
-    *,
-    now: datetime | None = None,
-    knowledge: KnowledgePlace | None = None,
-) -> bytes:
-    """Export a session; the parameters are those of `read_export`.
-
-    Raises:
-        SettingsError: there are no references, or no report, to export; and as `read_export`.
-    """
-    export, redaction = read_export(folder, redactor, report, now=now, knowledge=knowledge)
-    return _encoded(export, redaction, folder, form)
-
-
-def _encoded(export: Export, redaction: Redaction, folder: Path, form: ExportFormat) -> bytes:
-    match form:
-        case "html":
-            text = html_page(export, Root(folder), redaction)
-        case "pdf" | "docx":
-            return document_bytes(export, Root(folder), redaction, form)
-        case "md":
-            text = markdown_text(export, redaction)
-        case "json":
-            text = escape_unsafe(msgspec.json.format(msgspec.json.encode(export)).decode()) + "\n"
-        case "csl" | "ris" | "bibtex":
-            if not export.references:
-                why = "the session has no report"
-                if export.report is not None:
-                    why = f"{clean_line(export.report.path)} cites no page that its session read or found"
-                raise SettingsError(f"there are no references to export: {why}")
-            text = WRITERS[form](export.references)
-    return text.encode("utf-8", "replace")
-
-
-def _name(export: Export, form: ExportFormat) -> str:
-    """The name of the file into which a session is exported: the title of the report, else its file's or session's."""
-    report = export.report
-    stem = ""
-    if report is not None:
-        stem = words_of(report.title) or PurePosixPath(report.path).stem
-    return f"{safe_name(stem or export.session.id, _LONGEST_NAME)}{_SUFFIXES[form]}"
-
-
-def write_export(
-    folder: Path,
-    redactor: Redactor,
-    form: ExportFormat = "html",
-    report: str = "",
-    *,
-    knowledge: KnowledgePlace | None = None,
-) -> Path:
-    """Export a session into the saved reports beside it, under a name that is free; returns the file.
-
-    Raises:
-        WorkspaceError: it cannot be written; and as `export_bytes`.
-    """
-    export, redaction = read_export(folder, redactor, report, knowledge=knowledge)
-    data = _encoded(export, redaction, folder, form)
-    reports = saved_reports_of(folder.absolute()) or folder / SAVED_REPORTS
-    return reports / Root(reports, create=True).write_new(_name(export, form), data).path
+    return SessionExport(folder, redaction.record(export), redaction)

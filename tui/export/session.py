@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -121,11 +122,12 @@ def _export(
         ),
     )
     calls = _shortened([_call(call, offsets) for call in calls_shown], notices)
+    said = _said(record, notices)
     return Export(
         program=f"ua-tui {VERSION}",
         exported_at=now.replace(microsecond=0),
         session=facts,
-        queries=tuple(_queries(record, {query.number for query in queries_shown}, notices)),
+        queries=tuple(_query(query, said.get(query.number, ()), record) for query in queries_shown),
         calls=calls,
         artifacts=tuple(msgspec.convert(each, Artifact, from_attributes=True) for each in artifacts),
         costs=costs,
@@ -140,16 +142,14 @@ def _limited(items: Sequence[_Item], most: int, noun: str, notices: list[str]) -
     return items[-most:]
 
 
-def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterator[Query]:
-    current: records.Query | None = None
-    messages: list[Message] = []
-    length = cut = 0
+def _said(record: SessionView, notices: list[str]) -> Mapping[int, Sequence[Message]]:
+    """The messages that followed each query, by its number."""
+    said: dict[int, list[Message]] = defaultdict(list)
+    number = length = cut = 0
     for entry in record.entries.values():
         match entry:
             case records.Query():
-                if current is not None and current.number in shown:
-                    yield _query(current, messages, record)
-                current, messages = entry, []
+                number = entry.number
             case records.Message(depth=0) | records.Note(kind="said"):
                 text = middle_truncate(entry.text, LONGEST_MESSAGE)
                 if length + len(text) > 1_500_000:
@@ -158,7 +158,7 @@ def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterat
                 cut += text is not entry.text
                 length += len(text)
                 by_agent = isinstance(entry, records.Message)
-                messages.append(
+                said[number].append(
                     Message(
                         at=entry.at,
                         text=text,
@@ -168,10 +168,9 @@ def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterat
                 )
             case _:
                 pass
-    if current is not None and current.number in shown:
-        yield _query(current, messages, record)
     if cut:
         notices.append(f"The conversation is too long: {quantity(cut, 'message')} cut or left out.")
+    return said
 
 
 def _seconds(query: records.Query, record: SessionView) -> float:

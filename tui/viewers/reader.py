@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ua_tui.core.concurrency.cancellation import check_stopped
-from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.storage import regular_file
 from ua_tui.core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
-from ua_tui.core.text import SOFT_HYPHEN, as_sentence, clean
+from ua_tui.core.text import SOFT_HYPHEN, as_sentence, clean, clean_line
 
 BINARY_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}
@@ -77,6 +77,20 @@ class Piece:
             if self.data[end - 1] >= 0xC0:
                 end -= 1
         return replace(self, data=self.data[: end or len(self.data)])
+
+
+def missing_reason(folder: Path, path: str) -> str:
+    """Return why a file of the session in `folder` cannot be shown, as a sentence; empty if it can. Blocks."""
+    from ua_tui.core.storage.workspace import Workspace
+
+    name = clean_line(path, 200)
+    try:
+        workspace = Workspace(folder, folder)
+        if workspace.exists(workspace.artifact_path(path)):
+            return ""
+    except UniversalAgentError as error:
+        return f"{name} cannot be opened: {clean_line(str(error), 400)}"
+    return f"{name} no longer exists. It was deleted or moved after the call."
 
 
 def open_regular(path: Path) -> int:

@@ -77,7 +77,7 @@ def test_a_session_that_crashed_costs_the_same_everywhere(
     assert (found.calls, found.failed_calls) == (1, 0)
     assert found.state == "crashed"
     assert "cost     $0.02                                         ~$0.10 (5.0×)" in lines(a, b.folder)
-    costs = read_export(b.folder, Redactor())[0].costs
+    costs = read_export(b.folder, Redactor()).record.costs
     assert (
         (found.cost_usd, found.cost_is_estimated) == (costs.cost_usd, costs.cost_is_estimated) == (0.1, True)
     )

@@ -16,7 +16,7 @@ from ua_tui.core.claims.files import ReportCheck, check_path
 from ua_tui.core.claims.records import Check, Claim, Passage, Source, State, TextQuote
 from ua_tui.core.events.types import ArtifactSaved, MessageFinished, QueryFinished, TokensSpent, Usage
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.tui.export.formats import ExportFormat, export_bytes
+from ua_tui.tui.export.formats import ExportFormat, read_export
 
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
 PASSAGE = "About 41 percent of the cats in the survey smile."
@@ -73,7 +73,7 @@ def exported(
     folder: Path, form: ExportFormat = "html", report: str = "", redactor: Redactor | None = None
 ) -> str:
     """Export a session."""
-    return export_bytes(folder, redactor or Redactor(), form, report, now=NOW).decode()
+    return read_export(folder, redactor or Redactor(), report, now=NOW).encoded(form).decode()
 
 
 def page_of(text: str) -> Any:

@@ -21,7 +21,7 @@ from ua_tui.tui.app.base_app import LONGEST_NOTIFICATION
 from ua_tui.tui.cli import main
 from ua_tui.tui.export.documents.blocks import mark_claims, read_blocks, text_of
 from ua_tui.tui.export.documents.document import DocumentFormat
-from ua_tui.tui.export.formats import export_bytes
+from ua_tui.tui.export.formats import read_export
 from ua_tui.tui.render.format import first_sentence
 
 URL = "https://cats.example/smiles"
@@ -55,7 +55,7 @@ def session(tmp_path: Path) -> Recorded:
 
 
 def written(session: Recorded, form: DocumentFormat, redactor: Redactor | None = None) -> str:
-    return READERS[form](export_bytes(session.folder, redactor or Redactor(), form, now=NOW))
+    return READERS[form](read_export(session.folder, redactor or Redactor(), now=NOW).encoded(form))
 
 
 @EACH
@@ -84,7 +84,7 @@ def test_a_report_with_its_marks_its_signature_and_its_references(
 def test_word_has_the_parts_as_such(session: Recorded) -> None:
     Image.new("RGB", (40, 20), "red").save(session.folder / "work_products/chart.png")
     checked(session, reported(session, REPORT), claim("41"))
-    document = docx.Document(io.BytesIO(export_bytes(session.folder, Redactor(), "docx", now=NOW)))
+    document = docx.Document(io.BytesIO(read_export(session.folder, Redactor(), now=NOW).encoded("docx")))
     styles = [(each.style.name, each.text) for each in document.paragraphs if each.style is not None]
     assert styles[:2] == [("Title", "Cats of Ωμέγα and Москва"), ("Heading 1", "Smiles")]
     links = [(each.address, each.text) for paragraph in document.paragraphs for each in paragraph.hyperlinks]
@@ -100,7 +100,7 @@ def test_word_has_the_parts_as_such(session: Recorded) -> None:
 
 def test_a_pdf_has_an_outline_links_and_fonts(session: Recorded) -> None:
     reported(session, REPORT)
-    reader = PdfReader(io.BytesIO(export_bytes(session.folder, Redactor(), "pdf", now=NOW)))
+    reader = PdfReader(io.BytesIO(read_export(session.folder, Redactor(), now=NOW).encoded("pdf")))
     assert next(entry.title for entry in reader.outline if not isinstance(entry, list)) == "Smiles"
     annotations = [each.get_object() for page in reader.pages for each in page.get("/Annots", [])]
     assert URL in {each["/A"]["/URI"] for each in annotations}
@@ -138,7 +138,7 @@ def test_other_reports(session: Recorded, form: DocumentFormat, name: str) -> No
 def test_the_beginning_of_a_long_report(session: Recorded, form: DocumentFormat) -> None:
     path = reported(session, "<h1>Long</h1>" + ("<p>" + "Cats smile. " * 100 + "</p>") * 8_000)
     checked(session, path)
-    data = export_bytes(session.folder, Redactor(), form, now=NOW)
+    data = read_export(session.folder, Redactor(), now=NOW).encoded(form)
     assert len(data) > 10_000
     if form == "docx":
         assert "Only the beginning of the report" in text_of_docx(data)

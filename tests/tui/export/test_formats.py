@@ -19,7 +19,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.about import schema_of
-from ua_tui.tui.export.formats import ExportFormat, write_export
+from ua_tui.tui.export.formats import ExportFormat, read_export
 from ua_tui.tui.export.records import Export
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see https://cats.example/smiles.</p>"
@@ -122,12 +122,12 @@ def test_the_cited_sources_are_exported_as_references(
 ])  # fmt: skip
 def test_the_file_has_the_name_of_the_report(tmp_path: Path, report: str, name: str, expected: str) -> None:
     session = Recorded(tmp_path)
-    assert write_export(session.folder, Redactor()).name == f"{session.folder.name}.html"
+    assert read_export(session.folder, Redactor()).save("html").name == f"{session.folder.name}.html"
     reported(session, report, name)
-    written = write_export(session.folder, Redactor())
+    written = read_export(session.folder, Redactor()).save("html")
     assert written.parent == session.folder.parent.parent / "SAVED_REPORTS"
     assert written.name == expected
-    assert write_export(session.folder, Redactor()).name == f"{written.stem}-2.html"
+    assert read_export(session.folder, Redactor()).save("html").name == f"{written.stem}-2.html"
 
 
 def test_a_resumed_session_is_one(session: Recorded) -> None:

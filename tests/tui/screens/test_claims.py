@@ -265,7 +265,7 @@ async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
         assert "Second opinion: not in the passage" in screen_text(app)
         assert "none decided" in screen_text(app)
         assert isinstance(table, ClaimsScreen)
-        assert [table.table.records[place][0] for place in range(2)] == ["✗ differs"] * 2
+        assert [table.table.records[number][0] for number in table.table.order[:2]] == ["✗ differs"] * 2
 
 
 async def test_the_claims_are_legible_in_every_theme(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
             raise WorkspaceError("the disk [red]is gone[/]")
         claim = Claim(kind="figure", state="not found", quote=TextQuote("58 percent"))
         found = ReportCheck(report=origin.source, sha256="", check=Check(claims=(claim,)))
-        return FoundCheck(origin, CheckedReport.of(found, Ledger(None, origin.source)), True)
+        return FoundCheck(origin, CheckedReport.of(found, Ledger(None, origin.source)))
 
     done: list[bool] = []
     monkeypatch.setattr(evidence, "check_again", check)

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     query = find_query(Path(args.report))
     origin, shown = query.origin, clean_line(args.report, 300)
     # What cannot be compared afterwards is not worth a session.
-    before, _ = read_export(origin.session, redactor_of(settings), origin.source)
+    before = read_export(origin.session, redactor_of(settings), origin.source).record
     digest = hashlib.sha256(read_given_file(args.report, LARGEST_REPORT)).hexdigest()
     if before.report is not None and before.report.sha256 != digest:
         sys.stderr.write(

@@ -13,7 +13,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, redactor_of, settings_of
 from ua_tui.tui.cli.output import print_line
-from ua_tui.tui.export.formats import ExportFormat, export_bytes, write_export
+from ua_tui.tui.export.formats import ExportFormat, read_export
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,12 +24,11 @@ def run(args: argparse.Namespace) -> int:
     form: ExportFormat = args.format
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
-    redactor = redactor_of(settings)
-    knowledge = place_of(settings)
+    found = read_export(folder, redactor_of(settings), args.report, knowledge=place_of(settings))
     if args.output is None:
-        written = write_export(folder, redactor, form, args.report, knowledge=knowledge)
+        written = found.save(form)
     else:
-        data = export_bytes(folder, redactor, form, args.report, knowledge=knowledge)
+        data = found.encoded(form)
         if args.output == "-":
             sys.stdout.flush()
             sys.stdout.buffer.write(data)

@@ -196,9 +196,7 @@ class PreviewPane(DocumentView):
 def _find_summary(path: Path) -> TextBody | None:
     """What the check of a report found, if it is of the report as it is."""
     found = find_check(path)
-    if found is None or found.report is None or not found.is_current:
-        return None
-    return summary_body(found.report)
+    return summary_body(found.report) if found is not None and found.report is not None else None
 
 
 def _version_of(path: Path) -> _Version | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
@@ -84,18 +83,3 @@ def files_of_call(artifacts: Sequence[ArtifactSaved], stored: str | None) -> lis
     if stored and all(file.path != stored for file in files):
         files.append(CallFile("result", stored, note="the full result"))
     return files
-
-
-def missing_reason(folder: Path, path: str) -> str:
-    """Return why a file of the session in `folder` cannot be shown, as a sentence; empty if it can. Blocks."""
-    from ua_tui.core.errors import UniversalAgentError
-    from ua_tui.core.storage.workspace import Workspace
-
-    name = clean_line(path, 200)
-    try:
-        workspace = Workspace(folder, folder)
-        if workspace.exists(workspace.artifact_path(path)):
-            return ""
-    except UniversalAgentError as error:
-        return f"{name} cannot be opened: {clean_line(str(error), 400)}"
-    return f"{name} no longer exists. It was deleted or moved after the call."

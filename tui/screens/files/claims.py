@@ -50,25 +50,22 @@ _COLUMNS = {
 
 
 class ClaimRecords:
-    """The claims of a report, the riskiest first, with what was found, decided and said about each by now."""
+    """The claims of a report in its order, with what was found, decided and said about each by now."""
 
     def __init__(self, report: CheckedReport) -> None:
         self.report = report
-        self.numbers = sorted(range(len(report.claims)), key=lambda number: risk_of(report.claims[number]))
-        """The numbers of the claims in the report, from 0."""
         self.selected: set[int] = set()
         """The numbers of the claims that are chosen together."""
 
     def __len__(self) -> int:
         """The number of claims."""
-        return len(self.numbers)
+        return len(self.report.claims)
 
-    def __getitem__(self, place: int) -> Sequence[str]:
+    def __getitem__(self, number: int) -> Sequence[str]:
         """What was found, the claim, and what is known about it, in the width of the columns."""
-        number = self.numbers[place]
         claim = self.report.claims[number]
         sign = "●" if number in self.selected else sign_of(claim).character
-        state, exact, _, sentence, opinion, source, *others = self.whole(place)
+        state, exact, _, sentence, opinion, source, *others = self.whole(number)
         return (
             f"{sign} {state}",
             clean_line(exact, 200),
@@ -79,32 +76,24 @@ class ClaimRecords:
             *others,
         )
 
-    def whole(self, place: int) -> Sequence[str]:
+    def whole(self, number: int) -> Sequence[str]:
         """The same without signs, with the whole texts and the note on the decision."""
-        row = self.report.row(self.report.claims[self.numbers[place]])
+        row = self.report.row(self.report.claims[number])
         return [row[name] for name in _COLUMNS]
 
 
 class ClaimsTable(Table):
-    """The table of the claims; its detail is the evidence for a claim."""
+    """The table of the claims, the riskiest first; its detail is the evidence for a claim."""
 
     records: ClaimRecords
 
     def __init__(self, report: CheckedReport, show: Callable[[int], object]) -> None:
         columns = [TableColumn(name, widest=width) for name, width in _COLUMNS.items()]
-        super().__init__(columns, ClaimRecords(report))
+        claims = report.claims
+        every = sorted(range(len(claims)), key=lambda number: risk_of(claims[number]))
+        super().__init__(columns, ClaimRecords(report), every=every)
         self.empty_text = "The report has no figures, quotations or links."
         self._show = show
-
-    @property
-    def claims(self) -> Sequence[int]:
-        """The numbers of the claims that are shown, in their order."""
-        return [self.records.numbers[place] for place in self.order]
-
-    @property
-    def claim(self) -> int | None:
-        """The number of the claim under the cursor."""
-        return self.claims[self.cursor] if self.entries else None
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
         """Return the rows for this width."""
@@ -116,13 +105,13 @@ class ClaimsTable(Table):
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Show a claim in the report, draw the table again, or what any table does."""
-        if command.name == "open" and self.claim is not None:
-            self._show(self.claim)
+        if command.name == "open" and self.record is not None:
+            self._show(self.record)
         return command.name == "draw" or super().execute(command)
 
     def detail(self) -> Body | None:
         """Return the evidence for the claim under the cursor."""
-        return claim_body(self.records.report, self.claim) if self.claim is not None else None
+        return claim_body(self.records.report, self.record) if self.record is not None else None
 
 
 class _Rows(TableView):
@@ -131,10 +120,10 @@ class _Rows(TableView):
     def role(self, number: int, column: int) -> str:
         """Colour the state and the decision."""
         records = self._body.records
-        claim = records.report.claims[records.numbers[number]]
+        claim = records.report.claims[number]
         match self._body.columns[column].title:
             case "state":
-                return "accent" if records.numbers[number] in records.selected else sign_of(claim).role
+                return "accent" if number in records.selected else sign_of(claim).role
             case "claim":
                 return "strong"
             case "decision" if claim.answer:
@@ -175,7 +164,7 @@ class ClaimsScreen(DocumentScreen[None]):
         self._signing = signing
         self._show = show
         self.table = ClaimsTable(signing.report, self._open)
-        self._go_to(signing.next_open(self.table.claims, -1) if at < 0 else at)
+        self._go_to(signing.next_open(self.table.order, -1) if at < 0 else at)
 
     def compose_content(self) -> ComposeResult:
         """Create the claims, and the evidence for the one under the cursor."""
@@ -233,12 +222,12 @@ class ClaimsScreen(DocumentScreen[None]):
         if not (numbers := self._targets()):
             return
         self._decide(numbers, answer or None)  # type: ignore[arg-type]  # one of the three
-        if answer and not self._go_to(self._signing.next_open(self.table.claims, numbers[-1])):
+        if answer and not self._go_to(self._signing.next_open(self.table.order, numbers[-1])):
             self.notify("No claim is open.")
 
     def action_note(self) -> None:
         """Ask for a note on the chosen claims."""
-        if (number := self.table.claim) is not None:
+        if (number := self.table.record) is not None:
             decision = self._signing.report.claims[number].decision
             own = None if self.table.records.selected else decision
             self._ask(_NOTE, own.note if own is not None else "")
@@ -276,15 +265,15 @@ class ClaimsScreen(DocumentScreen[None]):
 
     def action_choose(self, step: int) -> None:
         """Choose the claim under the cursor, or no longer, and go to the one beside it."""
-        if (number := self.table.claim) is not None:
+        if (number := self.table.record) is not None:
             self.table.records.selected ^= {number}
             self.table.cursor = max(0, min(self.table.cursor + step, self.table.entries - 1))
             self._draw()
 
     def _targets(self) -> list[int]:
         """The numbers of the chosen claims, else of the one under the cursor."""
-        chosen = [number for number in self.table.claims if number in self.table.records.selected]
-        return chosen or ([self.table.claim] if self.table.claim is not None else [])
+        chosen = [number for number in self.table.order if number in self.table.records.selected]
+        return chosen or ([self.table.record] if self.table.record is not None else [])
 
     # -- a second opinion -----------------------------------------------------------------------------
 
@@ -319,7 +308,7 @@ class ClaimsScreen(DocumentScreen[None]):
 
     def _go_to(self, number: int | None) -> bool:
         """Move the cursor to a claim; False if it is none that is shown."""
-        claims = self.table.claims
+        claims = self.table.order
         if number in claims:
             self.table.cursor = claims.index(number)
             if self.is_mounted:
@@ -328,9 +317,9 @@ class ClaimsScreen(DocumentScreen[None]):
 
     def action_doubtful(self) -> None:
         """Go to the next doubtful claim that is open; the ends are connected."""
-        if (number := self.table.claim) is not None:
+        if (number := self.table.record) is not None:
             claims = self._signing.report.claims
-            doubtful = [each for each in self.table.claims if claims[each].is_doubtful]
+            doubtful = [each for each in self.table.order if claims[each].is_doubtful]
             if not self._go_to(self._signing.next_open(doubtful, number)):
                 self.notify("No doubtful claim is left.")
 

@@ -58,8 +58,6 @@ class ReportScreen(DocumentScreen[None]):
     panel = getters.query_one(EvidencePanel)
     _checking = False
     _keeps_claim = False
-    doubtful: Sequence[int] = ()
-    """The numbers of the claims that a person should look at."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -89,7 +87,7 @@ class ReportScreen(DocumentScreen[None]):
     @property
     def check(self) -> CheckedReport | None:
         """The check of the file as it is; None if there is none."""
-        return self._file.report if self._file is not None and self._file.is_current else None
+        return self._file.report if self._file is not None else None
 
     @property
     def origin(self) -> TextOrigin | None:
@@ -100,6 +98,11 @@ class ReportScreen(DocumentScreen[None]):
     def claims(self) -> Sequence[ListedClaim]:
         """The claims of the check; none without one."""
         return self.check.claims if self.check is not None else ()
+
+    @property
+    def doubtful(self) -> Sequence[int]:
+        """The numbers of the claims that a person should look at."""
+        return [number for number, claim in enumerate(self.claims) if claim.is_doubtful]
 
     @property
     def _claim(self) -> ListedClaim | None:
@@ -145,7 +148,6 @@ class ReportScreen(DocumentScreen[None]):
     def _use(self, found: FoundCheck | None) -> None:
         had_marks = self.check is not None
         self.signing.file = found
-        self.doubtful = [number for number, claim in enumerate(self.claims) if claim.is_doubtful]
         self.view.claim = -1
         self.panel.show_detail(None)
         self.show_summary()
@@ -165,7 +167,7 @@ class ReportScreen(DocumentScreen[None]):
             text = Content("Checking the report… Esc stops.")
         elif self.check is not None:
             text = summary_line(self.check, brief=self.size.width < _WIDE_FROM)
-        elif file is not None and file.report is not None:
+        elif file is not None and file.is_old:
             text = Content.styled(f"– {_OLD}", "$warning")
         self.query_one("#viewer-check", Words).show(text)
 
@@ -276,7 +278,7 @@ class ReportScreen(DocumentScreen[None]):
         if file is None:
             why = _NO_SESSION if has_format(self.path) else _NO_REPORT
         else:
-            why = _EMPTY if self.check is not None else _NONE if file.report is None else _OLD
+            why = _EMPTY if self.check is not None else _OLD if file.is_old else _NONE
         if not self._checking:
             self.notify(why)
 

@@ -111,10 +111,10 @@ def _write(
     known: frozenset[str],
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
-    from ua_tui.tui.export.formats import write_export
+    from ua_tui.tui.export.formats import read_export
 
     redactor, knowledge = reading_of(folder, settings, known)
-    path = write_export(folder, redactor, form, report, knowledge=knowledge)
+    path = read_export(folder, redactor, report, knowledge=knowledge).save(form)
     return path, path.stat().st_size
 
 

@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +70,8 @@ class Signing:
         async with self._order:
             try:
                 ledger = Ledger(self._folder, self.report.report)
-                deciding = partial(
-                    ledger.decide, self.report.claims, numbers, answer, self._redactor(), note=note
-                )
-                await asyncio.to_thread(deciding)
+                claims, redactor = self.report.claims, self._redactor()
+                await asyncio.to_thread(ledger.decide, claims, numbers, answer, redactor, note=note)
                 self._use(ledger)
                 self._publish()
             except UniversalAgentError as error:

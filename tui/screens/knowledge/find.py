@@ -27,7 +27,6 @@ from ua_tui.core.toolkit.articles import Article
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import moment, tail_cut
 from ua_tui.tui.screens.files.article import ArticleScreen
-from ua_tui.tui.screens.files.artifact_list import missing_reason
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
@@ -36,6 +35,7 @@ from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.passage import Passage
+from ua_tui.tui.viewers.reader import missing_reason
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job

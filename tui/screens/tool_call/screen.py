@@ -23,11 +23,12 @@ from ua_tui.core.view.records import Call
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import Mark, clock
 from ua_tui.tui.screens.files.article import open_article
-from ua_tui.tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
+from ua_tui.tui.screens.files.artifact_list import ArtifactList, files_of_call
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.terminal.copy import MOST_COPIED, copy_text
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
+from ua_tui.tui.viewers.reader import missing_reason
 from ua_tui.tui.viewers.tool_call.body import (
     StoredResult,
     arguments_text,

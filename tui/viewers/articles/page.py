@@ -10,17 +10,15 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.urls import canonical_url
-from ua_tui.core.storage.paths import split_path
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, reference_lines
 from ua_tui.core.toolkit.articles import article_path as crawled_path
 from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
-from ua_tui.tui.viewers.reader import FileUnviewable, read_piece
+from ua_tui.tui.viewers.reader import FileUnviewable, missing_reason, read_piece
 
 _FOLDER = "extracted_articles"
 _URL = re.compile(rb'"url"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -53,16 +51,7 @@ def article_path(session: Path, relative: str) -> Path | None:
 
     An artifact is as untrusted as the pages it comes from, so its paths may lead anywhere.
     """
-    if not relative:
-        return None
-    try:
-        parts = split_path(relative)
-        path = session.joinpath(*parts)
-        inside = path.parent.resolve().is_relative_to(session.resolve())
-        exists = any(os.path.lexists(path.with_name(name)) for name in (path.name, f"{path.name}.zst"))
-    except (WorkspaceError, OSError, ValueError):
-        return None
-    return path if inside and exists else None
+    return session / relative if relative and not missing_reason(session, relative) else None
 
 
 def _articles(session: Path) -> Iterator[Path]:

@@ -62,13 +62,18 @@ class TableColumn:
 class Table(CursorBody):
     """Records under a head; the reader chooses which are shown, and in which order.
 
-    `notes` are lines above the head that stay visible.
+    `notes` are lines above the head that stay visible, `every` the numbers of the records in an order of their own.
     """
 
     filter: str = ""
 
     def __init__(
-        self, columns: Sequence[TableColumn], records: Records, *, notes: Sequence[tuple[str, str]] = ()
+        self,
+        columns: Sequence[TableColumn],
+        records: Records,
+        *,
+        notes: Sequence[tuple[str, str]] = (),
+        every: Sequence[int] | None = None,
     ) -> None:
         self.columns = list(columns)
         self.records = records
@@ -76,10 +81,10 @@ class Table(CursorBody):
         self.empty_text = "No rows."
         self.column = 0
         self.first_column = 0
-        self.order: Sequence[int] = range(len(records))
+        self.order = self.every = range(len(records)) if every is None else every
         self.sorted_by: int | None = None
         self.descending = False
-        sample = [records[number] for number in range(min(len(records), 400))]
+        sample = [records[number] for number in self.every[:400]]
         self.natural = [
             min(
                 column.widest,
@@ -187,16 +192,15 @@ class Table(CursorBody):
             return None
         row = self.records[number]
         width = min(24, max((cell_len(column.title) for column in self.columns), default=0))
-        lines = []
+        titles, lines = list[str](), list[str]()
         count = max(len(self.columns), len(row))
         for step in range(min(count, 40)):
             i = (self.column + step) % count
             title = self.columns[i].title if i < len(self.columns) else f"cell {i + 1}"
             title = tail_cut(title or f"column {i + 1}", width)
-            lines.append(f"{title}{' ' * (width - cell_len(title))}  {cell_of(row, i) or '-'}")
-        return TextBody(
-            "\n".join(lines), style=lambda n, line: [Span(0, len(line) and _characters(line, width), "key")]
-        )
+            titles.append(f"{title}{' ' * (width - cell_len(title))}")
+            lines.append(f"{titles[-1]}  {cell_of(row, i) or '-'}")
+        return TextBody("\n".join(lines), style=lambda number, _: [Span(0, len(titles[number]), "key")])
 
     def holds(self, number: int, wanted: str) -> bool:
         """Whether a cell of a record contains a casefolded text."""
@@ -216,7 +220,7 @@ class Table(CursorBody):
 
         def prepare() -> Callable[[], None]:
             wanted = text.casefold()
-            order: Sequence[int] = range(len(self.records))
+            order = self.every
             if wanted:
                 order = array("q", (number for number in checked(order) if self.holds(number, wanted)))
             if column is not None:
@@ -367,15 +371,6 @@ class TableView(CursorRows):
 def cell_of(row: Sequence[str], i: int) -> str:
     """Return a cell of a record for the screen: clean, and on one line."""
     return clean_line(row[i].replace("\n", " "), _MAX_CELL) if i < len(row) else ""
-
-
-def _characters(line: str, width: int) -> int:
-    used = 0
-    for at, character in enumerate(line):
-        used += cell_len(character)
-        if used > width:
-            return at
-    return len(line)
 
 
 Item = TypeVar("Item")

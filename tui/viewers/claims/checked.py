@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class FoundCheck(NamedTuple):
-    """Which report a file is, its newest check if there is one, and whether that is of the file as it is."""
+    """Which report a file is, the check of it as it is, and whether there is only one of another version."""
 
     origin: TextOrigin
     report: CheckedReport | None = None
-    is_current: bool = False
+    is_old: bool = False
 
 
 def has_format(path: Path) -> bool:
@@ -47,10 +47,10 @@ def find_check(path: Path) -> FoundCheck | None:
         made = load_check(Root(origin.session), origin.source)
         if made is None:
             return FoundCheck(origin)
-        digest = hashlib.sha256(_read(path)).hexdigest()
+        is_old = hashlib.sha256(_read(path)).hexdigest() != made.sha256
     except (UniversalAgentError, OSError):
         return FoundCheck(origin)
-    return FoundCheck(origin, CheckedReport.read(made, origin.session), digest == made.sha256)
+    return FoundCheck(origin, None if is_old else CheckedReport.read(made, origin.session), is_old)
 
 
 def check_again(path: Path, origin: TextOrigin, *, knowledge: KnowledgePlace | None = None) -> FoundCheck:
@@ -66,7 +66,7 @@ def check_again(path: Path, origin: TextOrigin, *, knowledge: KnowledgePlace | N
     from ua_tui.observers.check.session import check_in_session
 
     made = check_in_session(_read(path), origin.source, origin.session, Redactor(), knowledge)
-    return FoundCheck(origin, CheckedReport.read(made, origin.session), True)
+    return FoundCheck(origin, CheckedReport.read(made, origin.session))
 
 
 def _read(path: Path) -> bytes:

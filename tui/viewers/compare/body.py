@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -99,22 +100,18 @@ class DifferenceRows(Rows):
         self._entries: list[_Entry] = []
         self._firsts = array("q")
         self._length = 0
-        changed = []
-        changes = iter(body.difference.changes)
-        change = next(changes, -1)
+        self.landmarks = changed = list[Landmark]()
+        changes, pairs = {*body.difference.changes}, body.difference.pairs
         done = 0
         for start, end in body.shown():
             self._add_folded(start - done)
-            done = start
-            while done < end:
-                if done == change:
+            done = end
+            for _, group in groupby(range(start, end), lambda number: pairs[number].same):
+                numbers = [*group]
+                if numbers[0] in changes:
                     changed.append(Landmark(self._length))
-                    change = next(changes, -1)
-                part = _part_of_one_kind(body.difference.pairs, done, end)
-                self._add_pairs(part)
-                done += len(part)
-        self._add_folded(len(body.difference.pairs) - done)
-        self.landmarks = changed
+                self._add_pairs([pairs[number] for number in numbers])
+        self._add_folded(len(pairs) - done)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -204,14 +201,6 @@ class DifferenceRows(Rows):
         if not cell.role and cell.text.startswith("#") and cell.text.lstrip("#").startswith(" "):
             spans.append(Span(_GUTTER, _GUTTER + len(text), "strong"))
         return Content(line, spans)
-
-
-def _part_of_one_kind(pairs: Sequence[LinePair], start: int, end: int) -> Sequence[LinePair]:
-    """The pairs from `start` that are equal, or that are not."""
-    after = start
-    while after < end and pairs[after].same == pairs[start].same:
-        after += 1
-    return pairs[start:after]
 
 
 def describe_counts(counts: Sequence[int]) -> str:

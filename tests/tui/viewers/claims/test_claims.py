@@ -211,14 +211,13 @@ def test_the_check_and_the_decisions_are_found_for_the_report_and_its_saved_copy
     copy = save_copy(session)
     for path in (session / REPORT, copy):
         found = check_of(path)
-        assert found.is_current
         assert found.origin.session == session
         assert found.report is not None
         assert found.report.signed == "Signed: 0 of 8 accepted, 1 rejected, 7 open"
         assert [claim.answer for claim in found.report.claims[:3]] == [None, "rejected", None]
     copy.write_text(HTML + "<p>changed", encoding="utf-8")
-    assert not check_of(copy).is_current
-    assert check_of(copy).report is not None
+    assert check_of(copy).is_old
+    assert check_of(copy).report is None
 
 
 def test_files_without_a_check_and_of_no_session_have_none(tmp_path: Path) -> None:
