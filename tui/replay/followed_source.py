@@ -37,6 +37,7 @@ class FollowedSource(PastSource):
     """
 
     is_of_list = False
+    unread = RUNNING
     refusal = "This session is running in another program: make the change there."
 
     def __init__(
@@ -49,7 +50,6 @@ class FollowedSource(PastSource):
         owner: str = "",
     ) -> None:
         super().__init__(None, from_list=True)
-        self._status.unread = RUNNING
         self._place = place
         self._id = id
         self._mailbox = mailbox

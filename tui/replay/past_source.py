@@ -6,7 +6,6 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
 from textual.content import Content
 
 from ua_tui.core.history.event_replay import SessionStats
@@ -15,7 +14,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.session_source import SessionSource
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.facts import StatusFacts, money
-from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
+from ua_tui.tui.panes.status.layout import KEPT, MUTED, Cell, cell, short_count, short_model, short_time
 
 if TYPE_CHECKING:
     from ua_tui.core.team.fleet.followed_session import FollowedSession
@@ -24,48 +23,6 @@ if TYPE_CHECKING:
     from ua_tui.tui.replay.loader import SessionLoader
 
 PAST, RUNNING = "· past session", "… running elsewhere · followed"
-
-
-class PastStatus(msgspec.Struct, eq=False):
-    """A figure is shown only if it is that of the whole session.
-
-    Attributes:
-        stats: what is known of the session.
-        read: the share of the journal that was read.
-        unread: what the line says before anything is known.
-    """
-
-    unread: str = PAST
-    stats: SessionStats | None = None
-    read: float = 0.0
-
-    def describe(self) -> list[tuple[str, str]]:
-        """Nothing more than the line shows."""
-        return []
-
-    def cells(self, state: str, frame: int, width: int) -> list[Cell]:
-        """Return the parts of the line."""
-        stats = self.stats
-        if stats is None:
-            return [cell(self.unread, KEPT)]
-        text = RUNNING if stats.state == "running" else f"{PAST} · {stats.state}"
-        style = {"crashed": "$warning", "running": "$accent"}.get(stats.state, "$text-muted")
-        cells = [Cell(Content.styled(text, style), 100)]
-        if stats.setup.demo:
-            cells.insert(0, Cell(Content.styled(" DEMO ", "bold $warning reverse"), 99))
-        if self.read < 1.0:
-            cells.append(Cell(Content.styled(f"reading {self.read:>4.0%}", "$accent"), 98))
-        if stats.seconds:
-            cells.append(cell(short_time(stats.seconds), 90))
-        if stats.unpriced:
-            cells.append(cell("cost ?", 80))
-        elif stats.cost is not None:
-            cells.append(cell(f"{'~' if stats.is_estimated else ''}{money(stats.cost)}", 80))
-        if stats.tokens:
-            cells.append(cell(f"{short_count(stats.tokens)} tok", 70))
-        if stats.setup.model:
-            cells.append(cell(short_model(stats.setup.model), 40))
-        return cells
 
 
 READ_ONLY = "Read-only: past session"
@@ -89,12 +46,15 @@ class PastSource(SessionSource):
     idle_actions: tuple[str, ...] = WITHOUT_AGENT
     is_of_list = True
     """Whether it is a session of this machine's list, which can be resumed when nothing runs it."""
+    unread = PAST
+    """What the status line says before anything is known."""
     followed = FOLLOWED
     """The text of the empty prompt while the session is followed."""
 
     def __init__(self, session: PastSession | FollowedSession | None, *, from_list: bool = False) -> None:
         self.session = session
-        self._status = PastStatus()
+        self._stats: SessionStats | None = None
+        self._read = 0.0
         self.closes_on_escape = from_list
         self.quits = "back" if from_list else "quit"
         self.end_shown = asyncio.Event()
@@ -104,7 +64,29 @@ class PastSource(SessionSource):
 
     def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
         """Make the status line, which shows figures of the whole session."""
-        return StatusLine(StatusFacts(view), self._status)
+        return StatusLine(StatusFacts(view, past=self._cells))
+
+    def _cells(self) -> list[Cell]:
+        """The parts of the status line: a figure is shown only if it is that of the whole session."""
+        stats = self._stats
+        if stats is None:
+            return [cell(self.unread, KEPT)]
+        state = RUNNING if stats.state == "running" else f"{PAST} · {stats.state}"
+        cost = ""
+        if stats.unpriced:
+            cost = "cost ?"
+        elif stats.cost is not None:
+            cost = f"{'~' if stats.is_estimated else ''}{money(stats.cost)}"
+        parts = (
+            (" DEMO " if stats.setup.demo else "", "bold $warning reverse", 99),
+            (state, {"crashed": "$warning", "running": "$accent"}.get(stats.state, MUTED), 100),
+            (f"reading {self._read:>4.0%}" if self._read < 1.0 else "", "$accent", 98),
+            (short_time(stats.seconds) if stats.seconds else "", MUTED, 90),
+            (cost, MUTED, 80),
+            (f"{short_count(stats.tokens)} tok" if stats.tokens else "", MUTED, 70),
+            (short_model(stats.setup.model or ""), MUTED, 40),
+        )
+        return [Cell(Content.styled(text, style), rank) for text, style, rank in parts if text]
 
     async def open(self, host: UaTuiApp) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""
@@ -112,7 +94,7 @@ class PastSource(SessionSource):
         from ua_tui.tui.replay.loader import SessionLoader
 
         def report_progress(read: float) -> None:
-            self._status.read = read
+            self._read = read
             host.status.refresh()
 
         session = self.session
@@ -143,7 +125,7 @@ class PastSource(SessionSource):
         """Show what is known of the session, and whether it is followed."""
         session = self.session
         assert session is not None
-        self._status.stats, self._status.read = session.stats, session.stats.read
+        self._stats, self._read = session.stats, session.stats.read
         host.status.refresh()
         self.resumes = self.is_of_list and not session.runs_elsewhere
         resume = f" · {host.keys.shown('restart')} resumes it" if self.resumes else ""

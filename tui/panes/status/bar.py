@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.events import Click
@@ -19,7 +19,7 @@ from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import Hint, keys_of
 from ua_tui.tui.panes.status.facts import BUSY, StatusFacts
-from ua_tui.tui.panes.status.layout import Cell, lay_out, part_at
+from ua_tui.tui.panes.status.layout import lay_out, part_at
 from ua_tui.tui.widgets.modal import unscrolled_size
 
 if TYPE_CHECKING:
@@ -42,16 +42,6 @@ def traces(settings: Settings) -> list[str]:
     return [] if settings.demo else Exports.of(token=settings.logfire_token, environ=os.environ).describe()
 
 
-class StatusSource(Protocol):
-    """What the line shows."""
-
-    def cells(self, state: str, frame: int, width: int) -> list[Cell]:
-        """Return the parts of the line for a state of the session; `frame` counts the frames of the spinner."""
-
-    def describe(self) -> list[tuple[str, str]]:
-        """Describe everything that the line shows, each with a label and a sentence."""
-
-
 class StatusLine(Widget):
     """One line, laid out once for a width: what changes while work runs keeps its cells.
 
@@ -59,8 +49,7 @@ class StatusLine(Widget):
     line alone that a batch of events has just redrawn, so that both need one frame.
 
     Args:
-        facts: what is known before the session starts.
-        source: what is shown; the facts by default.
+        facts: what is shown.
     """
 
     @dataclass
@@ -81,18 +70,13 @@ class StatusLine(Widget):
     pane_keys: reactive[tuple[Hint, ...]] = reactive(())
     """The keys of the pane that has the focus, the most useful ones first."""
 
-    def __init__(
-        self,
-        facts: StatusFacts,
-        source: StatusSource | None = None,
-    ) -> None:
+    def __init__(self, facts: StatusFacts) -> None:
         super().__init__()
         self.facts = facts
         self.starts_with: Callable[[], str] = lambda: ""
         """What a session that is starting waits for."""
         self.quits = QUITS
         """The key that quits, and what that is called here; another word is shown even while the agent works."""
-        self._source = source or facts
         self._timer: Timer | None = None
         self._frame = 0
         self._drawn = False
@@ -145,7 +129,7 @@ class StatusLine(Widget):
         hint = self.hint or (self.state == "starting" and self.starts_with())
         hints = [[hint]] if hint else self._keys()
         width = self.content_size.width
-        cells = self._source.cells(self.state, self._frame, width)
+        cells = self.facts.cells(self.state, self._frame, width)
         self._line = lay_out(cells, hints, width, [] if hint or self._is_covered else self._more_keys())
         return self._line
 
@@ -190,7 +174,7 @@ class StatusLine(Widget):
 
     def describe(self) -> list[tuple[str, str]]:
         """Describe everything that the line shows, each with a label and a sentence."""
-        return self._source.describe()
+        return self.facts.describe()
 
     async def on_click(self, event: Click) -> None:
         """Do what the key under the pointer does, or open what the cell there belongs to."""

@@ -56,7 +56,8 @@ class StatusFacts:
 
     `tracing` lists where traces go besides the session's folder, `folder` is what of the current folder takes effect
     (`TrustState`), `trace` finds the trace. `clock` is the time of day, in seconds; `stopping_since` is when the
-    session began to stop what it does, if it still does. `badge` is shown before all else.
+    session began to stop what it does, if it still does. `badge` is shown before all else. `past` gives the
+    cells of a session that is only read, and nothing is said about it in sentences.
     """
 
     view: SessionView = field(default_factory=SessionView)
@@ -66,11 +67,14 @@ class StatusFacts:
     clock: Callable[[], float] = time.time
     badge: str = ""
     stopping_since: float | None = None
+    past: Callable[[], list[Cell]] | None = None
 
     # -- as cells ---------------------------------------------------------------------------------
 
     def cells(self, state: str, frame: int, width: int) -> list[Cell]:
         """Every cell, in order; while work runs, those that change keep their widths."""
+        if self.past is not None:
+            return self.past()
 
         def wide(text: str, width: int) -> str:
             return f"{text:>{width}}" if state in BUSY else text
@@ -209,6 +213,8 @@ class StatusFacts:
         """Describe everything that the line shows, each with a label and a sentence."""
         from ua_tui.core.events.describe import MODE_RULES, describe_plan
 
+        if self.past is not None:
+            return []
         setup, tokens = self.view.setup, self.view.costs.tokens
         model = clean_line(setup.model, 100) if setup.model else "default"
         cached = "" if tokens.cached_share is None else f"; {tokens.cached_share:.0%} of the input was cached"
