@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -16,6 +16,8 @@ from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import Event, PlacedEvent, ToolCallStarted, UnknownEvent
+from ua_tui.core.events.units import size
+from ua_tui.core.json_values import table_of
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.regular_file import open_regular
@@ -49,6 +51,13 @@ class Unread(msgspec.Struct):
     skipped: int = 0
     unknown: int = 0
     torn: bool = False
+
+    def sentences(self, where: Literal["screen", "export", "rebuild"]) -> Iterator[str]:
+        """Say it as the table `unread.json` does for a place."""
+        for name, texts in table_of(__file__, "unread.json")[where].items():
+            if number := int(getattr(self, name)):
+                text = texts[0 if number == 1 else -1]
+                yield text.format(number=number, size=size(number), mebibytes=number >> 20)
 
 
 class PastJournal:

@@ -427,10 +427,10 @@ class UaTuiApp(BaseApp):
         """Run the command of the clicked cell; show the whole status if it has none."""
         if event.command:
             self._run_command(event.command)
-        elif event.rows:
+        elif rows := self.status.facts.describe():
             from ua_tui.tui.screens.session.status import StatusScreen
 
-            self.push_screen(StatusScreen(event.rows))
+            self.push_screen(StatusScreen(rows))
 
     def action_write(self) -> None:
         """Close what is above the panes, and focus the prompt."""

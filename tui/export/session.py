@@ -17,7 +17,7 @@ from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.records.journal_reader import PastJournal, Unread
+from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import middle_truncate
@@ -61,22 +61,13 @@ def read_session(folder: Path, redactor: Redactor, now: datetime) -> tuple[Expor
                     recorded |= {path for path in (event.workspace, event.cwd) if path.startswith("/")}
                 view.add(event)
         is_running = runs_elsewhere(folder)
-        damage = tuple(_damage(journal.unread, is_running))
+        # The last line may be about to be written.
+        journal.unread.torn &= not is_running
+        damage = tuple(journal.unread.sentences("export"))
     if not view.events:
         raise JournalError(f"the session in {folder} cannot be read: its journal has no events.")
     view.keep_unfinished()
     return _export(view, now, "running" if is_running else "crashed", folder, damage), recorded
-
-
-def _damage(unread: Unread, is_running: bool) -> Iterator[str]:
-    if unread.skipped:
-        yield f"Damaged lines of the journal are missing ({unread.skipped})."
-    if unread.unknown:
-        yield f"Events of a later version of ua-tui are missing ({unread.unknown})."
-    if unread.left_out:
-        yield f"The first {unread.left_out >> 20} MiB of the journal are missing, as it is too long."
-    if unread.torn and not is_running:
-        yield "The last line of the journal is incomplete and was omitted."
 
 
 def _export(

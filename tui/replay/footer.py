@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ua_tui.core.events.describe import Severity
-from ua_tui.core.events.units import quantity, size
+from ua_tui.core.events.units import quantity
 from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.recording import Recording
-from ua_tui.core.records.journal_reader import Unread
 from ua_tui.core.text import as_sentence, clean
 from ua_tui.tui.panes.conversation.notices import AppMessage
 
@@ -19,7 +18,7 @@ TOPIC = "past session"
 
 def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
     """Return the message, if there is one; texts from the session are cleaned here."""
-    details = (*_unread(stats.unread), *_unsent(unsent))
+    details = (*stats.unread.sentences("screen"), *_unsent(unsent))
     folder = tuple(map(as_sentence, stats.folder))
     if stats.read >= 1.0 and not stats.events:
         return AppMessage(Severity.STOPPED, "The journal of this session has no events.", details, TOPIC)
@@ -39,7 +38,7 @@ def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | Non
 
 def resumed_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
     """Return the message for a resumed session: only what could not be read; unsent queries are in the prompt."""
-    details = tuple(_unread(stats.unread))
+    details = tuple(stats.unread.sentences("screen"))
     if not details:
         return None
     return AppMessage(Severity.STOPPED, "Some of the past session cannot be shown.", details, TOPIC)
@@ -49,7 +48,7 @@ def missing_text(recording: Recording) -> str:
     """Say what is missing in a recording; empty if nothing is."""
     if not len(recording):
         return "The journal of this session has no events that can be read: there is nothing to replay."
-    sentences = [*_unread(recording.journal.unread)]
+    sentences = [*recording.journal.unread.sentences("screen")]
     if recording.starts_late and not recording.journal.unread.left_out:
         sentences.append("The beginning of its journal is missing.")
     if recording.orphans:
@@ -59,19 +58,6 @@ def missing_text(recording: Recording) -> str:
         are = "is" if recording.disordered == 1 else "are"
         sentences.append(f"{quantity(recording.disordered, 'event')} {are} out of order.")
     return " ".join(sentences)
-
-
-def _unread(unread: Unread) -> Iterator[str]:
-    if unread.left_out:
-        yield f"The first {size(unread.left_out)} of its journal are omitted: it is too long to be shown in full."
-    if unread.skipped:
-        are = "is" if unread.skipped == 1 else "are"
-        yield f"{quantity(unread.skipped, 'line')} of its journal {are} damaged and omitted."
-    if unread.torn:
-        yield "The last line of its journal was cut off."
-    if unread.unknown:
-        are = "is" if unread.unknown == 1 else "are"
-        yield f"{quantity(unread.unknown, 'event')} {are} from a later version of ua-tui and omitted."
 
 
 def _unsent(unsent: Sequence[str]) -> Iterator[str]:

@@ -141,9 +141,8 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
         await pilot.pause()
         [opened] = app.opened
         assert not opened.command
-        assert any(
-            "full agent, chosen by a rule (the query says “research”)" in text for _, text in opened.rows
-        )
+        said = dict(app.line.facts.describe())["Path"]
+        assert "full agent, chosen by a rule (the query says “research”)" in said
         await pilot.click(StatusLine, offset=(at - 1, 0))
         await pilot.pause()
         assert len(app.opened) == 1
@@ -152,6 +151,6 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
 async def test_the_whole_status_is_the_present_one() -> None:
     app = StatusApp()
     async with app.run_test(size=(120, 5)):
-        assert "not chosen yet" in str(app.line.describe())
+        assert "not chosen yet" in str(app.line.facts.describe())
         app.shown(RECEIVED, QueryClassified(query_id="q", decision="SIMPLE", source="model"))
-        assert "direct answer, chosen by the model" in str(app.line.describe())
+        assert "direct answer, chosen by the model" in str(app.line.facts.describe())

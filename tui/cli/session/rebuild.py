@@ -18,12 +18,6 @@ def run(args: argparse.Namespace) -> int:
     events, unread = rebuild(folder, redactor_of(settings))
     shown, files = clean_line(str(folder), 1000), f"{', '.join(DERIVED[:-1])} and {DERIVED[-1]}"
     print_line(f"Rebuilt {files} in {shown} from {events} events.")
-    if unread.skipped:
-        print_line(f"Not read: damaged lines of the journal ({unread.skipped}).")
-    if unread.unknown:
-        print_line(f"Not read: events of a later version of ua-tui ({unread.unknown}).")
-    if unread.left_out:
-        print_line(f"Not read: the first {unread.left_out >> 20} MiB of the journal, which is too long.")
-    if unread.torn:
-        print_line("Not read: the last line of the journal, which is incomplete.")
+    for sentence in unread.sentences("rebuild"):
+        print_line(sentence)
     return 0

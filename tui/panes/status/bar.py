@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,13 +54,9 @@ class StatusLine(Widget):
 
     @dataclass
     class Opened(Message):
-        """A cell was clicked: `command` is the command that opens what it belongs to, empty where there is none.
-
-        `rows` is the complete status as labels and sentences.
-        """
+        """A cell was clicked: `command` is the command that opens what it belongs to, empty where there is none."""
 
         command: str
-        rows: Sequence[tuple[str, str]]
 
     virtual_size = unscrolled_size()
     state: reactive[str] = reactive("starting")
@@ -170,12 +166,6 @@ class StatusLine(Widget):
     def _label(key: str, word: str) -> str:
         return f"{key.replace('Ctrl+', '^')} {word}"
 
-    # -- details --------------------------------------------------------------------------------
-
-    def describe(self) -> list[tuple[str, str]]:
-        """Describe everything that the line shows, each with a label and a sentence."""
-        return self.facts.describe()
-
     async def on_click(self, event: Click) -> None:
         """Do what the key under the pointer does, or open what the cell there belongs to."""
         offset = event.get_content_offset(self)
@@ -197,4 +187,4 @@ class StatusLine(Widget):
 
     def open(self, name: str = "") -> None:
         """Request what the cell `name` belongs to; without a name, the complete status."""
-        self.post_message(self.Opened(OPENS.get(name, ""), self.describe()))
+        self.post_message(self.Opened(OPENS.get(name, "")))
