@@ -31,6 +31,7 @@ from ua_tui.core.events.types import AuthRequired, Event, PermissionAsked, Query
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.app.app import UaTuiApp
@@ -141,7 +142,7 @@ async def draw_all(base: Path) -> dict[str, str]:
         await _until(happened, PermissionAsked)
         await draw(pilot, PERMISSION)
     lay_sessions(base, 60)
-    listing = SessionsApp(_Placed(base, base / "cache"))
+    listing = SessionsApp(_Placed(base, base / "cache"), Settings(knowledge="off"))
     async with listing.run_test(size=SESSIONS.size) as pilot:
         await draw(pilot, SESSIONS)
     return drawn

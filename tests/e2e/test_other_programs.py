@@ -23,6 +23,7 @@ from ua_tui.core.events.types import QueryFinished
 LENDER = """
 import asyncio, signal, sys
 from functools import partial
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.list_apps import end_on_signals
 from ua_tui.tui.terminal import foreground
@@ -39,7 +40,7 @@ class Lender(BaseApp):
     def fail(self):
         raise RuntimeError("the screen failed")
 
-app = Lender(None, None)
+app = Lender(Settings())
 app.run()
 sys.exit(app.return_code)
 """

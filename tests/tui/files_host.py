@@ -15,6 +15,7 @@ from textual.worker import Worker
 
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.application.help import show_help
 from ua_tui.tui.theme.themes import THEMES
 
@@ -40,6 +41,7 @@ class Host(App[None]):
 
     def __init__(self, *widgets: Widget, screen: Screen[Any] | None = None, theme: str = "ua-dark") -> None:
         super().__init__()
+        self.settings = Settings(knowledge="off")
         self._widgets = widgets
         self._first = screen
         self.result: object = None

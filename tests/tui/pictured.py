@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.waiting import until
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.terminal.clipboard import Clipboard
 
@@ -103,7 +104,7 @@ class Stage(BaseApp):
     """Has all the styles, and nothing on its screen."""
 
     def __init__(self, theme: str | None = None) -> None:
-        super().__init__(Clipboard({"TERM": "xterm-256color"}, platform="linux"), theme)
+        super().__init__(Settings(theme=theme), Clipboard({"TERM": "xterm-256color"}, platform="linux"))
 
     def on_mount(self) -> None:
         """Get ready for every dialog."""

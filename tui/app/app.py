@@ -34,7 +34,6 @@ from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.main_screen import MainScreen
 from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.keys.keymap import choose_keys
 from ua_tui.tui.keys.ordering import KeyQueue
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.layout.store import LayoutStore
@@ -50,7 +49,6 @@ from ua_tui.tui.workers import start_job
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.session_source import SessionSource
@@ -95,8 +93,7 @@ class UaTuiApp(BaseApp):
         clipboard: Clipboard | None = None,
         layout: LayoutStore | None = None,
     ) -> None:
-        super().__init__(clipboard, settings.theme, choose_keys(settings.keys))
-        self.settings = settings
+        super().__init__(settings, clipboard)
         self.source = source
         self.typed_at = float("-inf")
         """When the user typed text last, whether or not it is in its field yet."""
@@ -407,13 +404,6 @@ class UaTuiApp(BaseApp):
     def on_viewer_screen_query_requested(self, event: ViewerScreen.QueryRequested) -> None:
         """Ask the query of a report again, in a new session."""
         self.spawn(partial(navigation.ask_again, self, event.report), "ask again", "ask again")
-
-    @property
-    def knowledge(self) -> KnowledgePlace | None:
-        """The knowledge base of the settings."""
-        from ua_tui.core.knowledge.place import place_of
-
-        return place_of(self.settings)
 
     def session_access(self) -> SessionAccess:
         """How sessions are opened: this one by closing what is above its panes."""

@@ -28,7 +28,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.keys.keymap import ActiveBindings, Keys
+from ua_tui.tui.keys.keymap import ActiveBindings, Keys, choose_keys
 from ua_tui.tui.keys.ordering import KeyQueue
 from ua_tui.tui.render.format import first_sentence, middle_cut
 from ua_tui.tui.render.frames import improve_frames
@@ -73,11 +73,11 @@ class BaseApp(App[str]):
     Its keys are the active ones, each takes effect before the next, and Ctrl+Z suspends it.
 
     Args:
+        settings: the theme and the keys, where the knowledge base is, and the secrets to mask.
         routes: knows the routes to a clipboard; by default those that fit the terminal.
-        theme: the name of a theme in the settings; None for the default.
-        keys: the active keys.
 
     Attributes:
+        settings: what the user configured.
         theme_store: where a theme that is chosen from the list is stored; None stores it nowhere.
         chosen_theme: the name in the settings of the theme that was chosen; None before.
         attention: calls an absent user back, if it is set to do so.
@@ -91,14 +91,14 @@ class BaseApp(App[str]):
     stylesheet: CachedStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
-    def __init__(self, routes: Clipboard | None, theme: str | None, keys: Keys | None = None) -> None:
+    def __init__(self, settings: Settings, routes: Clipboard | None = None) -> None:
         super().__init__()
+        self.settings = settings
         improve_strips()
         repaint_when_continued()
         improve_frames()
         self.copying = Copying(self, routes, lambda: self.session_folder)
-        self.keys = Keys()
-        self.use_keys(keys or self.keys)
+        self.use_keys(choose_keys(settings.keys))
         self.key_queue = KeyQueue(self, self.deliver_event)
         self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
         # Always the same one: strips keep what each filter made of them.
@@ -106,13 +106,12 @@ class BaseApp(App[str]):
         self._palette = PaletteFilter(self.console.color_system == "256")
         for each in THEMES:
             self.register_theme(each)
-        self.theme = theme_named(theme, self.available_themes)
+        self.theme = theme_named(settings.theme, self.available_themes)
         self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
         self.attention = Attention(Settings(notify="off"), self.write_to_terminal)
         self.is_suspended = False
         self._copy_pressed_at = float("-inf")
-        self._knowledge: KnowledgePlace | None = None
         self._storing = asyncio.Lock()
         self._told: dict[str, float] = {}
         """The notifications on the screen, and when each has gone."""
@@ -265,8 +264,10 @@ class BaseApp(App[str]):
 
     @property
     def knowledge(self) -> KnowledgePlace | None:
-        """The knowledge base; None if there is none."""
-        return self._knowledge
+        """The knowledge base of the settings; None if there is none."""
+        from ua_tui.core.knowledge.place import place_of
+
+        return place_of(self.settings)
 
     def session_access(self) -> SessionAccess:
         """How sessions are opened from what they found."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ua_tui.core.knowledge.place import place_of
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.controllers.shutdown import end_soon
@@ -17,10 +16,8 @@ from ua_tui.tui.app.open_session import open_fleet_row, open_read_only, open_res
 
 if TYPE_CHECKING:
     from ua_tui.core.history.index import SessionIndex
-    from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.fleet.source import FleetSource
-    from ua_tui.tui.keys.keymap import Keys
 
 
 class FleetApp(BaseApp):
@@ -28,8 +25,7 @@ class FleetApp(BaseApp):
 
     Args:
         source: has the sessions.
-        settings: the theme, how to notify, and where the knowledge base is.
-        keys: the active keys.
+        settings: what the user configured.
         now: the time, in seconds since the epoch.
     """
 
@@ -41,12 +37,10 @@ class FleetApp(BaseApp):
         source: FleetSource,
         settings: Settings,
         *,
-        keys: Keys | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(None, settings.theme, keys)
+        super().__init__(settings)
         self.attention = Attention(settings, self.write_to_terminal)
-        self._knowledge = place_of(settings)
         self._source = source
         self._now = now
 
@@ -65,25 +59,15 @@ class SessionsApp(BaseApp):
 
     Args:
         index: lists them.
-        theme: the name of the colour theme in the settings; None for the default.
-        keys: the active keys.
-        database: the knowledge base; None if there is none.
+        settings: what the user configured.
     """
 
     TITLE = "ua-tui sessions"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(
-        self,
-        index: SessionIndex,
-        theme: str | None = None,
-        *,
-        keys: Keys | None = None,
-        database: KnowledgePlace | None = None,
-    ) -> None:
-        super().__init__(None, theme, keys)
+    def __init__(self, index: SessionIndex, settings: Settings) -> None:
+        super().__init__(settings)
         self._index = index
-        self._knowledge = database
 
     def on_mount(self) -> None:
         """Show the sessions."""
@@ -96,7 +80,7 @@ class SessionsApp(BaseApp):
             partial(open_read_only, self),
             partial(open_read_only, self, command="replay"),
             resume=partial(open_resumed, self, base=self._index.base),
-            database=self._knowledge,
+            database=self.knowledge,
         )
         self.push_screen(screen, lambda _: self.exit())
 

@@ -9,6 +9,7 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from tests.waiting import until
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
 
 
@@ -45,7 +46,7 @@ class Host(BaseApp):
     """Shows one widget, and others."""
 
     def __init__(self, *others: Widget) -> None:
-        super().__init__(None, None)
+        super().__init__(Settings())
         self._others = others
 
     def compose(self) -> ComposeResult:

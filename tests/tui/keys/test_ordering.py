@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 from tests.tui.fakes import make_app, make_session
 from tests.waiting import PATIENCE, until
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -99,7 +100,7 @@ class Checked(BaseApp):
     """Checks only when it is told to whether a key still waits for the one before it."""
 
     def __init__(self) -> None:
-        super().__init__(None, None)
+        super().__init__(Settings())
         self.may_open = asyncio.Event()
         self.checks: list[Callable[[], Any]] = []
 

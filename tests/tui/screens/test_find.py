@@ -326,12 +326,8 @@ async def test_the_key_and_the_command_open_the_search(tmp_path: Path) -> None:
 async def test_the_key_opens_the_search_in_the_lists_of_sessions_too(tmp_path: Path, of: str) -> None:
     lay_session(tmp_path)
     database, index = fill(tmp_path), SessionIndex(tmp_path, tmp_path / "cache")
-    settings = Settings(workspace_base=tmp_path)
-    app = (
-        SessionsApp(index, database=database)
-        if of == "sessions"
-        else FleetApp(FleetSource(index, None), settings)
-    )
+    settings = Settings(workspace_base=tmp_path, knowledge=database)
+    app = SessionsApp(index, settings) if of == "sessions" else FleetApp(FleetSource(index, None), settings)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f8", *"recalled")
         await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["search_row"])

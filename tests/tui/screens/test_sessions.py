@@ -29,6 +29,7 @@ from ua_tui.core.history.headline import TITLE, Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.records import KnowledgeDocument
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.ownership import seal_session
@@ -85,7 +86,8 @@ def lay_all(base: Path) -> None:
 async def sessions(
     of: Path | SessionIndex, size: Size = (120, 30), theme: str | None = None
 ) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
-    app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme)
+    index = SessionIndex(of, of / "cache") if isinstance(of, Path) else of
+    app = SessionsApp(index, Settings(theme=theme, knowledge="off"))
     async with app.run_test(size=size) as pilot:
         yield app, await read(app, pilot), pilot
 
@@ -292,7 +294,7 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
     )
     database = fill(tmp_path, note, name=name(3))
     fill(tmp_path, replace(note, text="Another oxbow."), name=name(2))
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database)
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge=database))
     async with app.run_test(size=(120, 30)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"oxbow bends")
@@ -309,7 +311,7 @@ async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path:
     database = fill(tmp_path, name=name(3))
     with closing(connect(database, "rw")) as db:
         db.execute("PRAGMA user_version = 1")
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database)
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge=database))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"paris")
@@ -444,7 +446,7 @@ async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
 
 async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
     folder = lay(tmp_path, 0)
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"))
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge="off"))
     async with app.run_test(size=(120, 30)) as pilot:
         screen = SessionsScreen(
             SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, lambda _: None, current=folder

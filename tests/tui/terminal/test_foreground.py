@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from tests.waiting import PATIENCE, until
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.terminal import foreground
 from ua_tui.tui.terminal.foreground import run_suspended, start_in_front
@@ -27,7 +28,7 @@ class Lender(BaseApp):
     """Runs scripts in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(None, None)
+        super().__init__(Settings())
         self.folder = folder
         self.codes: list[int] = []
 

@@ -13,13 +13,14 @@ from textual.widgets.option_list import Option
 
 from tests.tui.app_host import opened
 from tests.waiting import until
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.widgets.choice_list import ChoiceList
 
 
 class ListHost(BaseApp):
     def __init__(self, theme: str) -> None:
-        super().__init__(None, theme)
+        super().__init__(Settings(theme=theme))
         self.chosen: list[int] = []
 
     def compose(self) -> ComposeResult:

@@ -128,19 +128,18 @@ async def ask_again(app: UaTuiApp, report: Path) -> None:
 def open_sessions(app: UaTuiApp) -> None:
     """Show all sessions."""
     from ua_tui.core.history.index import SessionIndex
-    from ua_tui.core.knowledge.place import place_of
     from ua_tui.tui.screens.session.sessions import SessionsScreen
 
     session = app.session
     current = session.workspace.path if session is not None else None
-    index = SessionIndex(app.settings.workspace_base, knowledge=place_of(app.settings))
+    index = SessionIndex(app.settings.workspace_base, knowledge=app.knowledge)
     app.push_screen(
         SessionsScreen(
             index,
             partial(open_read_only, app),
             partial(open_read_only, app, command="replay"),
             current=current,
-            database=place_of(app.settings),
+            database=app.knowledge,
         ),
         partial(_resume_session, app),
     )

@@ -42,9 +42,8 @@ def run(args: argparse.Namespace) -> int:
             print_list(map(_fields, found), _HEADER, rows, as_json=args.json)
         return 0
     from ua_tui.tui.app.list_apps import SessionsApp
-    from ua_tui.tui.keys.keymap import choose_keys
 
-    app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
+    app = SessionsApp(index, settings)
     app.run()
     return app.return_code or 0
 

@@ -68,9 +68,8 @@ def run(args: argparse.Namespace) -> int:
         )
 
     from ua_tui.tui.app.list_apps import FleetApp
-    from ua_tui.tui.keys.keymap import choose_keys
 
-    app = FleetApp(FleetSource(index, address), settings, keys=choose_keys(settings.keys))
+    app = FleetApp(FleetSource(index, address), settings)
     app.run()
     return app.return_code or 0
 

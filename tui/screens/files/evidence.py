@@ -24,6 +24,7 @@ from ua_tui.core.history.versions import TextOrigin
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.screens.files.export import settings_of
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.viewers.articles.page import article_path
 from ua_tui.tui.viewers.claims.checked import FoundCheck, check_again, find_check, has_format
@@ -297,8 +298,7 @@ class ReportScreen(DocumentScreen[None]):
         self._checking = True
         self.show_summary()
         try:
-            settings = getattr(self.app, "settings", None)
-            knowledge = place_of(settings) if settings is not None else None
+            knowledge = place_of(settings_of(self.app))
             found = await in_thread(partial(check_again, self.path, origin, knowledge=knowledge))
         except (UniversalAgentError, OSError) as error:
             self.warn(f"The report could not be checked: {clean_line(str(error), 300)}")

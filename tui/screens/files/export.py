@@ -16,7 +16,6 @@ from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import size
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import secrets
 from ua_tui.core.storage.files import Root, Written
 from ua_tui.core.storage.folders import SAVED_REPORTS
@@ -26,7 +25,6 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.settings.model import Settings
     from ua_tui.tui.export.formats import ExportFormat
 
@@ -43,12 +41,10 @@ _FORMATS: Mapping[ExportFormat, str] = {
 
 async def save_csv(app: App[Any], name: str, text: Callable[[], str], *, is_whole: bool = True) -> None:
     """Write a table into the saved reports, and say where it is, and whether the file of it has more rows."""
-    settings = getattr(app, "settings", None) or load_settings({})
-    known = learned_secrets(app)
 
     def write() -> Written:
-        masked = Redactor((*secrets(settings, os.environ), *known)).redact(text())
-        folder = Root(settings.workspace_base / SAVED_REPORTS, create=True)
+        masked = redactor_of(app).redact(text())
+        folder = Root(settings_of(app).workspace_base / SAVED_REPORTS, create=True)
         return folder.write_new(safe_name(f"{name}.csv"), masked.encode("utf-8", "replace"))
 
     try:
@@ -80,7 +76,7 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
 
 
 async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) -> None:
-    work = partial(_write, folder, report, form, getattr(app, "settings", None), learned_secrets(app))
+    work = partial(_write, app, folder, report, form)
     notify = partial(app.notify, "Exporting…", timeout=3)
     slow = asyncio.get_running_loop().call_later(_SLOW_SECONDS, notify)
     try:
@@ -96,36 +92,23 @@ async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) 
         slow.cancel()
 
 
-def learned_secrets(app: App[Any]) -> frozenset[str]:
-    """The secrets that the session of this program has learned."""
+def settings_of(app: App[Any]) -> Settings:
+    """The settings of an application of this program."""
+    settings: Settings = app.settings  # type: ignore[attr-defined]  # each of them has some
+    return settings
+
+
+def redactor_of(app: App[Any]) -> Redactor:
+    """What masks the secrets of the settings, and those that the session of this program has learned."""
     workspace = getattr(getattr(app, "session", None), "workspace", None)
     known: frozenset[str] = getattr(getattr(workspace, "redactor", None), "values", frozenset())
-    return known
+    return Redactor((*secrets(settings_of(app), os.environ), *known))
 
 
-def _write(
-    folder: Path,
-    report: str,
-    form: ExportFormat,
-    settings: Settings | None,
-    known: frozenset[str],
-) -> tuple[Path, int]:
+def _write(app: App[Any], folder: Path, report: str, form: ExportFormat) -> tuple[Path, int]:
     # Its parts are needed only here.
-    from ua_tui.tui.export.formats import read_export
-
-    redactor, knowledge = reading_of(folder, settings, known)
-    path = read_export(folder, redactor, report, knowledge=knowledge).save(form)
-    return path, path.stat().st_size
-
-
-def reading_of(
-    folder: Path, settings: Settings | None, known: frozenset[str]
-) -> tuple[Redactor, KnowledgePlace | None]:
-    """What a session in `folder` is read with: what masks secrets, also those `known`, and the knowledge base.
-
-    Without the `settings` of an application they are those of the folder.
-    """
     from ua_tui.core.knowledge.place import place_of
+    from ua_tui.tui.export.formats import write_export
 
-    settings = settings if settings is not None else load_settings({"workspace_base": folder.parent.parent})
-    return Redactor((*secrets(settings, os.environ), *known)), place_of(settings)
+    path = write_export(folder, redactor_of(app), form, report, knowledge=place_of(settings_of(app)))
+    return path, path.stat().st_size

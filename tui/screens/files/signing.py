@@ -132,5 +132,4 @@ class Signing:
         return getattr(self._app, "session", None) if is_own else None
 
     def _redactor(self) -> Redactor:
-        settings = getattr(self._app, "settings", None)
-        return Redactor(secrets(settings, os.environ) if settings is not None else ())
+        return Redactor(secrets(self._app.settings, os.environ))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
 
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.document import DocumentScreen
-from ua_tui.tui.screens.files.export import learned_secrets, reading_of
+from ua_tui.tui.screens.files.export import redactor_of, settings_of
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.registry import READING
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.core.settings.model import Settings
     from ua_tui.tui.viewers.document import Body
 
 
@@ -42,9 +43,8 @@ class ComparisonScreen(DocumentScreen[None]):
         start_job(self, self._compare, "compare")
 
     async def _compare(self) -> None:
-        settings: Settings | None = getattr(self.app, "settings", None)
         try:
-            body = await in_thread(_body, *self._folders, settings, learned_secrets(self.app))
+            body = await in_thread(_body, self.app, *self._folders)
         except UniversalAgentError as error:
             body = TextBody(f"These sessions cannot be compared: {error}")
         self.view.show(body)
@@ -62,10 +62,10 @@ class ComparisonScreen(DocumentScreen[None]):
         )
 
 
-def _body(a: Path, b: Path, settings: Settings | None, known: frozenset[str]) -> Body:
+def _body(app: App[Any], a: Path, b: Path) -> Body:
     # Its parts are needed only here.
+    from ua_tui.core.knowledge.place import place_of
     from ua_tui.tui.comparison.body import comparison_body
     from ua_tui.tui.comparison.sessions import compare_sessions
 
-    redactor, knowledge = reading_of(a, settings, known)
-    return comparison_body(*compare_sessions(a, b, redactor, knowledge))
+    return comparison_body(*compare_sessions(a, b, redactor_of(app), place_of(settings_of(app))))
