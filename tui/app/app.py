@@ -32,7 +32,6 @@ from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
 from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.main_screen import MainScreen
-from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.ordering import KeyQueue
 from ua_tui.tui.layout.frame import Frame
@@ -411,7 +410,7 @@ class UaTuiApp(BaseApp):
 
         current = self.session.workspace.path if self.session is not None else None
         read_only = self.session_folder is None
-        return SessionAccess(partial(open_read_only, self), self.show_panes, current, is_read_only=read_only)
+        return SessionAccess(self.show_panes, current, is_read_only=read_only)
 
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         """Run the command of the clicked cell; show the whole status if it has none."""

@@ -26,7 +26,6 @@ from ua_tui.core import log
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.controllers.attention import Attention
-from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import ActiveBindings, Keys, choose_keys
 from ua_tui.tui.keys.ordering import KeyQueue
@@ -273,7 +272,7 @@ class BaseApp(App[str]):
         """How sessions are opened from what they found."""
         from ua_tui.tui.screens.knowledge.find import SessionAccess
 
-        return SessionAccess(partial(open_read_only, self))
+        return SessionAccess()
 
     def open_find(self, words: str = "") -> None:
         """Show what any session found for these words."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.controllers.shutdown import end_soon
-from ua_tui.tui.app.open_session import open_fleet_row, open_read_only, open_resumed
+from ua_tui.tui.screens.session.open_session import open_resumed
 
 if TYPE_CHECKING:
     from ua_tui.core.history.index import SessionIndex
@@ -50,8 +50,7 @@ class FleetApp(BaseApp):
 
         self.read_other_styles()
         end_on_signals(self)
-        screen = FleetScreen(self._source, lambda row: open_fleet_row(self, row, self._source), now=self._now)
-        self.push_screen(screen, lambda _: self.exit())
+        self.push_screen(FleetScreen(self._source, now=self._now), lambda _: self.exit())
 
 
 class SessionsApp(BaseApp):
@@ -75,13 +74,8 @@ class SessionsApp(BaseApp):
 
         self.read_other_styles()
         end_on_signals(self)
-        screen = SessionsScreen(
-            self._index,
-            partial(open_read_only, self),
-            partial(open_read_only, self, command="replay"),
-            resume=partial(open_resumed, self, base=self._index.base),
-            database=self.knowledge,
-        )
+        resume = partial(open_resumed, self, base=self._index.base)
+        screen = SessionsScreen(self._index, resume=resume, database=self.knowledge)
         self.push_screen(screen, lambda _: self.exit())
 
 

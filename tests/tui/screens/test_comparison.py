@@ -41,9 +41,7 @@ async def test_two_sessions_of_the_list_are_compared(tmp_path: Path) -> None:
 async def test_the_one_under_the_cursor_is_compared_with_the_one_that_is_open(tmp_path: Path) -> None:
     shown = session_a(tmp_path).folder
     session_b(tmp_path)
-    screen = SessionsScreen(
-        SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, lambda _: None, current=shown
-    )
+    screen = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), current=shown)
     async with hosted(screen=screen) as (app, pilot):
         await until(lambda: len(screen._list.listed) == 2)
         await pilot.press("c")

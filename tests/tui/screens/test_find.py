@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -22,10 +22,10 @@ from tests.postgres_server import Database
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import Host, hosted, screen_text
+from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blinking
 from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, fill, lay_session
 from tests.waiting import until
-from ua_tui.core.errors import JournalError
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
@@ -48,19 +48,14 @@ from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.widgets.command import typed_command
 
 
-def closed(_folder: Path) -> None:
-    raise JournalError("This session cannot be opened here.")
-
-
 @asynccontextmanager
 async def finding(
     database: KnowledgePlace | None,
     words: str = "",
     *,
     size: Size = (120, 40),
-    read: Callable[[Path], None] = closed,
 ) -> AsyncIterator[tuple[Host, FindScreen, Pilot[None]]]:
-    screen = FindScreen(database, SessionAccess(read, lambda: None), words)
+    screen = FindScreen(database, SessionAccess(), words)
     async with hosted(screen=screen, size=size) as (app, pilot):
         await answered(screen)
         await pilot.pause()
@@ -229,9 +224,14 @@ async def test_enter_opens_a_hit_at_its_place_and_waits_for_the_hits_of_what_was
         await until(lambda: "strongest motor" in screen_text(app))
 
 
-async def test_the_session_of_a_hit_is_opened_and_what_has_no_file_is_a_page(tmp_path: Path) -> None:
+async def test_the_session_of_a_hit_is_opened_and_what_has_no_file_is_a_page(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     folder, opened = lay_session(tmp_path), list[Path]()
-    async with finding(fill(tmp_path), "velomax", read=opened.append) as (app, screen, pilot):
+    monkeypatch.setattr(
+        "ua_tui.tui.screens.knowledge.find.open_read_only", lambda _app, path: opened.append(path)
+    )
+    async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
         await pilot.press("alt+s")
         await until(lambda: opened == [folder])
         await choose(screen, pilot, "query")
@@ -345,7 +345,7 @@ async def test_the_hits(
     database = fill(tmp_path)
     copies = [replace(each, path=f"copy/{each.path}", part=each.part + 10) for each in DOCUMENTS[1:2]]
     fill(tmp_path, *copies, name="session_20261121_100000", demo=True)
-    screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax")
+    screen = FindScreen(database, SessionAccess(), "velomax")
     async with Stage(theme).run_test(size=size) as pilot:
         pilot.app.push_screen(screen)
         await answered(screen)

@@ -423,7 +423,7 @@ async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypa
         if len(followed) > 1:
             raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_fleet_row", follow)
+    monkeypatch.setattr("ua_tui.tui.screens.team.fleet.open_fleet_row", follow)
     source = PlayedSource(tmp_path)
     async with fleet(source) as (app, screen, pilot):
         await play(screen, source, FLEET)

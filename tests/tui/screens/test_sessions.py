@@ -159,7 +159,7 @@ async def test_enter_reads_the_session_p_replays_it_and_a_click_moves_the_cursor
     def note(app: object, folder: Path, command: str = "open") -> None:
         opened.append((command, folder))
 
-    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", note)
+    monkeypatch.setattr("ua_tui.tui.screens.session.sessions.open_read_only", note)
     async with sessions(tmp_path) as (_, screen, pilot):
         await pilot.press("down", "enter", "p")
         await until(lambda: len(opened) == 2)
@@ -181,8 +181,10 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
     def fail(app: object, folder: Path) -> None:
         raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", fail)
-    monkeypatch.setattr("ua_tui.tui.app.open_session._run", lambda _, command: commands.append(command))
+    monkeypatch.setattr("ua_tui.tui.screens.session.sessions.open_read_only", fail)
+    monkeypatch.setattr(
+        "ua_tui.tui.screens.session.open_session._run", lambda _, command: commands.append(command)
+    )
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in notices(app))
@@ -448,9 +450,7 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
     folder = lay(tmp_path, 0)
     app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge="off"))
     async with app.run_test(size=(120, 30)) as pilot:
-        screen = SessionsScreen(
-            SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, lambda _: None, current=folder
-        )
+        screen = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), current=folder)
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and len(rows(screen).listed) == 1)
         await pilot.press("r")

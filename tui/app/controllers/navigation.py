@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
 from ua_tui.tui.app.port import ToAskAgain, ToResume, refusals_notified
+from ua_tui.tui.screens.session.open_session import open_read_only
 from ua_tui.tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -133,16 +133,8 @@ def open_sessions(app: UaTuiApp) -> None:
     session = app.session
     current = session.workspace.path if session is not None else None
     index = SessionIndex(app.settings.workspace_base, knowledge=app.knowledge)
-    app.push_screen(
-        SessionsScreen(
-            index,
-            partial(open_read_only, app),
-            partial(open_read_only, app, command="replay"),
-            current=current,
-            database=app.knowledge,
-        ),
-        partial(_resume_session, app),
-    )
+    screen = SessionsScreen(index, current=current, database=app.knowledge)
+    app.push_screen(screen, partial(_resume_session, app))
 
 
 def open_replay(app: UaTuiApp) -> None:
@@ -165,8 +157,7 @@ def open_fleet(app: UaTuiApp) -> None:
     settings = app.settings
     index = SessionIndex(settings.workspace_base)
     with refusals_notified(app):
-        source = FleetSource(index, team_of(settings))
-        app.push_screen(FleetScreen(source, lambda row: open_fleet_row(app, row, source)))
+        app.push_screen(FleetScreen(FleetSource(index, team_of(settings))))
 
 
 def fork_session(app: UaTuiApp, query_id: str, text: str) -> None:

@@ -32,6 +32,7 @@ from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
 from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name, title_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
+from ua_tui.tui.screens.session.open_session import open_read_only
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.passage import Passage
@@ -56,17 +57,14 @@ _UNFINISHED = "Nothing contains the last word. Keep typing, or delete it."
 
 @dataclass(frozen=True, slots=True)
 class SessionAccess:
-    """How sessions are opened.
+    """The session that is shown, which is not opened again.
 
     Attributes:
-        read: opens a past session for reading, and returns when the person closes it. It may raise a
-            `UniversalAgentError`.
         show_current: shows the panes of the running session.
         current: the folder of that session; None if there is none.
         is_read_only: whether that session is a past one, too.
     """
 
-    read: Callable[[Path], None]
     show_current: Callable[[], object] = lambda: None
     current: Path | None = None
     is_read_only: bool = False
@@ -99,7 +97,7 @@ class FindScreen(Modal[None]):
 
     Args:
         database: the file; None if the settings turn the knowledge base off.
-        sessions: how sessions are opened.
+        sessions: the session that is shown.
         words: what to search for first.
     """
 
@@ -372,7 +370,7 @@ class FindScreen(Modal[None]):
         if what == "session" and is_current:
             self._sessions.show_current()
         elif what == "session":
-            self._sessions.read(folder)
+            open_read_only(self.app, folder)
         elif what == "passage":
             if why := await asyncio.to_thread(missing_reason, folder, hit.path):
                 raise KnowledgeError(why)

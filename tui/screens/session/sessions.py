@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -26,6 +27,7 @@ from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_text import kind_name, line_of, pieces_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
+from ua_tui.tui.screens.session.open_session import open_read_only
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 from ua_tui.tui.widgets.dialog import Words
@@ -152,8 +154,6 @@ class SessionsScreen(Modal[Path | None]):
 
     Args:
         index: the index of the sessions.
-        read: opens a session for reading; called with its folder.
-        replay: replays a session; called with its folder.
         resume: resumes a session, called with its folder; without it the list closes with the folder.
         current: the folder of the running session, which can be neither resumed nor deleted here.
         database: the knowledge base, in which the search finds passages; None if there is none.
@@ -164,8 +164,6 @@ class SessionsScreen(Modal[Path | None]):
     def __init__(
         self,
         index: SessionIndex,
-        read: Callable[[Path], None],
-        replay: Callable[[Path], None],
         *,
         resume: Callable[[Path], None] | None = None,
         current: Path | None = None,
@@ -173,8 +171,6 @@ class SessionsScreen(Modal[Path | None]):
     ) -> None:
         super().__init__()
         self._index = index
-        self._read = read
-        self._replay = replay
         self._resume = resume or self.dismiss
         self._current = current.name if current is not None and current.parent == index.sessions else None
         self._all: dict[str, Summary] = {}
@@ -335,11 +331,11 @@ class SessionsScreen(Modal[Path | None]):
 
     def on_keyed_list_opened(self) -> None:
         """Read the session under the cursor."""
-        self._open(self._read)
+        self._open(partial(open_read_only, self.app))
 
     def action_replay(self) -> None:
         """Replay the session under the cursor."""
-        self._open(self._replay)
+        self._open(partial(open_read_only, self.app, command="replay"))
 
     def _open(self, show: Callable[[Path], object]) -> None:
         if (chosen := self._list.chosen) is not None:

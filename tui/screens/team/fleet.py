@@ -31,6 +31,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import middle_cut, moment, tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
+from ua_tui.tui.screens.session.open_session import open_fleet_row
 from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.dialog import Words
@@ -65,7 +66,6 @@ class FleetScreen(Modal[None]):
 
     Args:
         source: has the sessions.
-        follow: shows one session until the person comes back; it raises a `UniversalAgentError` if it cannot.
         now: the time, in seconds since the epoch.
     """
 
@@ -78,16 +78,9 @@ class FleetScreen(Modal[None]):
 
         row: FleetRow
 
-    def __init__(
-        self,
-        source: FleetSource,
-        follow: Callable[[FleetRow], None],
-        *,
-        now: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, source: FleetSource, *, now: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._source = source
-        self._follow = follow
         self._now = now
         self._fleet = Fleet(is_reading=True)
         self._expanded = False
@@ -324,7 +317,7 @@ class FleetScreen(Modal[None]):
             self.warn(f"This job ended before its session began: {reason}")
         else:
             try:
-                self._follow(row)
+                open_fleet_row(self.app, row, self._source)
             except UniversalAgentError as error:
                 self.warn(error.advice.sentence)
 
