@@ -43,6 +43,9 @@ Check.
 def files(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
     monkeypatch.chdir(tmp_path)
+    # Relative, so that pictures are the same in each folder.
+    places = Places(environ={}, cwd=Path("project"), home=Path("home"), config_dir=Path("config"))
+    monkeypatch.setattr("ua_tui.tui.screens.services.agents.Places", lambda: places)
     for path, text in {
         "project/.claude/agents/reviewer.md": REVIEWER,
         "project/.claude/agents/broken.md": "You are broken.",
@@ -54,9 +57,7 @@ def files(tmp_path: Path, monkeypatch: Patch) -> None:
 
 
 def screen_of(app: UaTuiApp) -> AgentsScreen:
-    # Relative, so that pictures are the same in each folder.
-    places = Places(environ={}, cwd=Path("project"), home=Path("home"), config_dir=Path("config"))
-    return AgentsScreen(app.settings, lambda: app.session, places=places)
+    return AgentsScreen(app.settings, lambda: app.session)
 
 
 @asynccontextmanager

@@ -95,12 +95,18 @@ async def connections(
     session = make_session(tmp_path)
     session.servers.known = list(servers)
     app = make_app(tmp_path, session, claude_config_dir=tmp_path / "claude", **settings)
-    async with app.run_test(size=size) as pilot:
-        await until(lambda: app.state == "idle")
-        screen = ConnectionsScreen(app.settings, lambda: app.session, examine=doctor)
-        app.push_screen(screen)
-        await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in screen_text(app))
-        yield app, session, screen, pilot
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ua_tui.core.doctor.child.run_checks_in_child", doctor)
+        async with app.run_test(size=size) as pilot:
+            yield app, session, await _opened(app), pilot
+
+
+async def _opened(app: UaTuiApp) -> ConnectionsScreen:
+    await until(lambda: app.state == "idle")
+    screen = ConnectionsScreen(app.settings, lambda: app.session)
+    app.push_screen(screen)
+    await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in screen_text(app))
+    return screen
 
 
 async def test_every_state_has_a_mark_and_a_word_and_keys_ask_for_the_server_under_the_cursor(

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
 from textual import events
 
+from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from ua_tui.core.connections.oauth.flow import Show
@@ -34,10 +36,19 @@ class Logins:
         await redirect.answer
 
 
-async def test_a_login_opens_the_browser_and_ends_with_its_redirect_also_one_that_is_pasted() -> None:
-    app, logins = Stage(), Logins()
+@pytest.fixture
+def logins(monkeypatch: Patch) -> Logins:
+    found = Logins()
+    monkeypatch.setattr("ua_tui.tui.screens.services.login.log_in", found)
+    return found
+
+
+async def test_a_login_opens_the_browser_and_ends_with_its_redirect_also_one_that_is_pasted(
+    logins: Logins,
+) -> None:
+    app = Stage()
     async with app.run_test(size=(100, 30)) as pilot:
-        app.push_screen(LoginScreen(SERVER, logins), app.answers.append)
+        app.push_screen(LoginScreen(SERVER), app.answers.append)
         await until(lambda: "notes cannot be reached (no route)" in app.shown())
         assert app.screen.query_one(Box).has_class("-fails")
         # There is no link yet.
@@ -55,10 +66,10 @@ async def test_a_login_opens_the_browser_and_ends_with_its_redirect_also_one_tha
         await until(lambda: app.answers == [True])
 
 
-async def test_a_login_can_be_cancelled_while_it_waits() -> None:
-    app, logins = Stage(), Logins()
+async def test_a_login_can_be_cancelled_while_it_waits(logins: Logins) -> None:
+    app = Stage()
     async with app.run_test() as pilot:
-        app.push_screen(LoginScreen(SERVER, logins), app.answers.append)
+        app.push_screen(LoginScreen(SERVER), app.answers.append)
         await until(lambda: "cannot be reached" in app.shown())
         await pilot.press("enter")
         await until(lambda: PAGE in app.shown())

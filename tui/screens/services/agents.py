@@ -39,18 +39,14 @@ class AgentsScreen(RowScreen[RosterEntry]):
     Args:
         settings: the settings.
         session: returns the session, whose servers provide the tools; None before it starts.
-        places: where the files are; by default those of the process.
     """
 
     OFFERED = (("agents.read", "reload", "read"),)
 
-    def __init__(
-        self, settings: Settings, session: Callable[[], SessionPort | None], *, places: Places | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, session: Callable[[], SessionPort | None]) -> None:
         super().__init__()
         self._find_session = session
         self._settings = settings
-        self._places = places
         self._setting_problems: tuple[str, ...] = ()
         self._failure = ""
 
@@ -75,7 +71,7 @@ class AgentsScreen(RowScreen[RosterEntry]):
         self.show_rows()
 
     def _read_entries(self, known: Sequence[McpServer]) -> tuple[list[RosterEntry], tuple[str, ...]]:
-        places = self._places or Places()
+        places = Places()
         roster = read_roster(self._settings, places)
         servers = known or expected_servers(self._settings, places.cwd)
         return roster_entries(roster, self._settings, servers), roster.not_chosen

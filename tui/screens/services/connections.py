@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import WEB_READER
 from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.doctor.findings import Check, OnCheck, can_start
+from ua_tui.core.doctor.findings import Check, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, McpServer, McpStatus
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 ROOMY = NARROW[1][0]
 
-Examine = Callable[[Settings, OnCheck], Awaitable[None]]
 ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
 _LONGEST_ERROR = 2_000
 
@@ -85,7 +84,6 @@ class ConnectionsScreen(RowScreen[McpServer]):
     Args:
         settings: the settings.
         session: returns the session; None before it starts.
-        examine: runs the checks of the doctor; by default in a child process.
     """
 
     OFFERED = (
@@ -95,20 +93,13 @@ class ConnectionsScreen(RowScreen[McpServer]):
         ("connections.test", "test", "test"),
     )
 
-    def __init__(
-        self,
-        settings: Settings,
-        session: Callable[[], SessionPort | None],
-        *,
-        examine: Examine | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, session: Callable[[], SessionPort | None]) -> None:
         super().__init__()
         self._settings = settings
         self._find_session = session
         self._session: SessionPort | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         self._controls: Session | None = None
-        self._examine = examine
         self._definitions: dict[str, UserServer] = {}
         self._checks: list[Check] = []
         self._testing = self._following = False
@@ -339,7 +330,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
             self._follow_checks()
 
         try:
-            await (self._examine or run_checks_in_child)(self._settings, add)
+            await run_checks_in_child(self._settings, add)
         except UniversalAgentError as error:
             self._failure = error.advice.sentence
         self._testing = False

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from textual import events
 from textual.content import Content
 
-from ua_tui.core.connections.oauth.flow import Show, log_in
+from ua_tui.core.connections.oauth.flow import log_in
 from ua_tui.core.connections.oauth.redirect import Redirect
 from ua_tui.core.connections.oauth.store import LoginStore
-from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.text import clean_line
@@ -21,8 +19,6 @@ from ua_tui.tui.screens.requests.link_dialog import LinkDialog
 from ua_tui.tui.terminal.links import leads_to
 from ua_tui.tui.widgets.dialog import Box, Choice, Foot, Words, fields
 from ua_tui.tui.workers import start_job
-
-LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 
 _FINDING = "Looking for the server's login…"
 _WAITING = (
@@ -33,16 +29,10 @@ _WRONG = "This is not the address that this login redirects to. Copy the full ad
 
 
 class LoginScreen(LinkDialog[bool]):
-    """Logs in to a server; the result says whether that was done.
+    """Logs in to a `server`, which is trusted; the result says whether that was done."""
 
-    Args:
-        server: the server, which is trusted.
-        log_in: logs in.
-    """
-
-    def __init__(self, server: UserServer, log_in: LogIn = log_in) -> None:
+    def __init__(self, server: UserServer) -> None:
         self._server = server
-        self._log_in = log_in
         self._redirect: Redirect | None = None
         box = Box(
             "Log in",
@@ -79,7 +69,7 @@ class LoginScreen(LinkDialog[bool]):
             connection = await asyncio.to_thread(connection_to, self._server, os.environ, Path.cwd())
             if connection.login is None:
                 raise ConnectionFailed(f"{self._server.shown_name} has a key: remove it to log in instead")
-            await self._log_in(connection.login, LoginStore(), self._show_link)
+            await log_in(connection.login, LoginStore(), self._show_link)
         except UniversalAgentError as error:
             if getattr(error, "code", "") == "not_needed":
                 self.dismiss(True)
