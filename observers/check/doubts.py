@@ -45,20 +45,19 @@ _WINDOW = 12
 """Passages in which what stands instead is looked for."""
 
 
-def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
-    """The figure that near passages have in a claim's place, and whether it is surely meant."""
+def instead_of(look: Look, at: int) -> Match | None:
+    """The figure that near passages have in a claim's place."""
     figure = look.figures[at]
     near = [*(match.passage for match in look.found), *look.near[:_WINDOW]]
     scored = [(_score(look, at, other), other) for other in others(look, at, near)]
     if not scored:
         return None
     score, best = max(scored, key=lambda each: each[0])
-    if figure.kind == "name" and is_slip(figure, best.figure):
-        return best, True
-    is_of_digits = figure.kind == "amount" and figure.digits == best.figure.digits
-    if is_of_digits and (is_unscaled(figure) or is_unscaled(best.figure)):
-        return best, False
-    return best, score >= _INSTEAD and figure.bound != "about"
+    is_sure = score >= _INSTEAD and figure.bound != "about"
+    if figure.kind == "amount" and figure.digits == best.figure.digits:
+        is_sure &= not (is_unscaled(figure) or is_unscaled(best.figure))
+    is_sure |= figure.kind == "name" and is_slip(figure, best.figure)
+    return replace(best, problem="", is_sure=is_sure)
 
 
 def altered(look: Look, at: int) -> Match | None:
@@ -74,7 +73,7 @@ def altered(look: Look, at: int) -> Match | None:
     far = [passage for span in spans for passage, _ in look.corpus.having(*span)]
     near = [*(match.passage for match in look.found), *look.near[:_WINDOW], *far]
     changed = [
-        replace(each, problem=change_of(figure, each.figure))
+        replace(each, problem=change_of(figure, each.figure), is_sure=True)
         for each in others(look, at, near, lambda *pair: bool(change_of(*pair)))
     ]
     best = max(changed, key=lambda each: (each.problem == "scale", each.rank), default=None)
@@ -113,7 +112,7 @@ def misdated(look: Look, at: int) -> Match | None:
         return None
     # "Until 31 December" does not contradict "from 1 January".
     days = (day, best.figure.date[2])
-    return replace(best, problem="date") if 1 not in days or max(days) < 28 else None
+    return replace(best, problem="date", is_sure=True) if 1 not in days or max(days) < 28 else None
 
 
 def _is_elsewhere(look: Look, figure: Figure) -> bool:
@@ -146,10 +145,10 @@ def others(
                 yield look.compare(at, passage, source, company=look.company[passage])
 
 
-def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
-    """Another value whose place is more like the claim's than that of its own value, and whether it is much more."""
+def rival_of(look: Look, at: int, match: Match) -> Match | None:
+    """Another value whose place is more like the claim's than that of its own value; a sure one is much more."""
     if (own := _of_own_cell(look, at, match)) is not None:
-        return own, True
+        return replace(own, problem="elsewhere", is_sure=True)
     figure = look.figures[at]
     if sum(each is not None and each.figure is match.figure for each in look.matches) > 1:
         # "2,600 km² (about 1,000 square miles)" is one value.
@@ -164,7 +163,7 @@ def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
     place, best = max(found, key=lambda each: each[0])
     gain = place - _place(look, at, match)
     is_strong = gain - match.likeness >= _LONE_RIVAL and figure.kind != "date" and not figure.is_word
-    return (best, is_strong) if gain >= _RIVAL else None
+    return replace(best, problem="elsewhere", is_sure=is_strong) if gain >= _RIVAL else None
 
 
 def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
@@ -187,9 +186,9 @@ def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
     return next((look.compare(at, number, each) for each in values if not is_same(match.figure, each)), None)
 
 
-def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
-    """The figures that a passage has the other way round, with what it has instead, and whether surely."""
-    found: dict[int, tuple[Match, bool]] = {}
+def swapped(look: Look) -> dict[int, Match]:
+    """The figures that a passage has the other way round, with what it has instead."""
+    found: dict[int, Match] = {}
     passages = look.corpus.passages
     for one, first in enumerate(look.matches):
         for other in range(one + 1, min(one + 4, len(look.matches))):
@@ -218,7 +217,10 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
             is_timed = all(year for _, year in times) or abs(places[0] - places[-1]) == 1
             gain += order * there < 0 and is_timed
             if gain > _SWAPPED:
-                found[one], found[other] = (second, gain > _SURELY_SWAPPED), (first, gain > _SURELY_SWAPPED)
+                found[one], found[other] = (
+                    replace(each, problem="swapped", is_sure=gain > _SURELY_SWAPPED)
+                    for each in (second, first)
+                )
     return found
 
 

@@ -48,6 +48,7 @@ _NOTES: dict[Problem, str] = {
     "date": "No source contains this date.",
     "digits": "The digits are the same, but in another order.",
     "no rate": "The source does not give this value as a rate.",
+    "swapped": "The source has these figures the other way round.",
     "elsewhere": "The source gives this value for something else, and a different value for this.",
 }
 
@@ -122,23 +123,19 @@ class _Judge:
         """Give the claims of the sentence, in order."""
         exchanged = swapped(self.look)
         for at, match in enumerate(self.look.matches):
-            contrary = is_contrary(self.look, at)
             if at in exchanged:
-                other, is_sure = exchanged[at]
-                note = "The source has these figures the other way round."
-                yield self._instead(at, other, is_sure, note)
-            elif contrary:
+                yield self._instead(at, exchanged[at])
+            elif is_contrary(self.look, at):
                 near = [match] if match is not None else self._nearest()
                 yield self._claim(at, "differs", near, note=_CONTRARY)
             elif match is None or match.problem:
                 yield self._doubted(at, match)
             elif (rival := rival_of(self.look, at, match)) is not None:
-                other, is_sure = rival
-                yield self._doubted(at, replace(other, problem="elsewhere"), is_sure)
+                yield self._doubted(at, rival)
             else:
                 yield self._claim(at, "found", [match])
 
-    def _doubted(self, at: int, match: Match | None, is_sure: bool = False) -> Claim:
+    def _doubted(self, at: int, match: Match | None) -> Claim:
         """The claim of a figure that no passage has, or not as the report has it, or for something else."""
         figure = self.look.figures[at]
         if next(self.close, None) is None:
@@ -148,17 +145,17 @@ class _Judge:
         if made is not None and (not problem or made.is_change_of(problem)):
             return self._calculated(at, made)
         if match is not None and problem:
-            is_sure |= problem in _ATTRIBUTES or (problem == "noun" and self.look.is_other_thing(at, match))
-            return self._instead(at, match, is_sure, _NOTES[problem])
+            is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_other_thing(at, match))
+            return self._instead(at, replace(match, is_sure=is_sure or match.is_sure))
         other = instead_of(self.look, at)
         changed = altered(self.look, at) or misdated(self.look, at)
         # "23 faults" may be anywhere: what stands in the place of "23 percent" says more.
-        if changed is not None and not (changed.problem == "unit" and other is not None and other[1]):
-            return self._instead(at, changed, True, _NOTES[changed.problem])
+        if changed is not None and not (changed.problem == "unit" and other is not None and other.is_sure):
+            return self._instead(at, changed)
         if figure.is_small:
             return self._claim(at, "not looked at", [])
         if other is not None:
-            return self._instead(at, *other)
+            return self._instead(at, other)
         return self._claim(at, "not found", self._nearest())
 
     def _calculated(self, at: int, made: Calculation) -> Claim:
@@ -170,12 +167,13 @@ class _Judge:
         state: State = "differs" if doubt else "calculated"
         return self._claim(at, state, values, note=doubt or f"Calculated: {made.name}.", formula=made.formula)
 
-    def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
+    def _instead(self, at: int, other: Match) -> Claim:
         """The claim of a figure in whose place a source has another one."""
         is_same = other.problem in (*_ATTRIBUTES, "noun")
-        is_sure = is_sure and (is_same or not self.operands.may_be_computed(at, other.passage))
+        is_sure = other.is_sure and (is_same or not self.operands.may_be_computed(at, other.passage))
         state: State = "differs" if is_sure else "not found"
-        return self._claim(at, state, [other], instead=other.figure.text if is_sure else "", note=note)
+        instead, note = other.figure.text if is_sure else "", _NOTES[other.problem]
+        return self._claim(at, state, [other], instead=instead, note=note)
 
     def _nearest(self) -> list[Match]:
         best = next(iter(self.look.near), None)

@@ -47,13 +47,17 @@ _NOUN = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A figure of a source that may be the claim's: how near its passage is, how alike its place, and what differs."""
+    """A figure of a source that may be the claim's: how near its passage is, how alike its place, and what differs.
+
+    `is_sure` says of one with another value that it is surely meant.
+    """
 
     passage: int
     figure: Figure
     nearness: float
     likeness: float
     problem: Problem = ""
+    is_sure: bool = False
 
     @property
     def rank(self) -> float:

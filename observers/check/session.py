@@ -7,7 +7,7 @@ import math
 import os
 import posixpath
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -29,7 +29,7 @@ from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
-from ua_tui.observers.check.blocks import Document, addresses_in
+from ua_tui.observers.check.blocks import addresses_in
 from ua_tui.observers.check.check import check_document
 from ua_tui.observers.check.link_claims import address_key
 from ua_tui.observers.check.reading import read_document
@@ -73,7 +73,6 @@ _STATED = {
 }
 """Where the head of a page states the fields of a source."""
 _STARTS = ("https://", "https://www.", "http://", "http://www.")
-_NONE = "This session itself has read no sources."
 
 
 def check_in_session(
@@ -91,9 +90,8 @@ def check_in_session(
     Raises:
         Stopped: the result is no longer needed.
     """
-    found = Sources()
-    document = read_document(_masked(data, redactor), media_type_of(report))
-    urls = dict.fromkeys(url.strip() for block in document.blocks for _, _, url in block.links)
+    found = Sources(data, report, redactor)
+    urls = dict.fromkeys(url.strip() for block in found.document.blocks for _, _, url in block.links)
     files = {posixpath.basename(report)}
     journal = read_journal(folder)
     try:
@@ -103,15 +101,15 @@ def check_in_session(
     else:
         local = {url: path for url in urls if (path := _local_path(url, report, root, journal)) is not None}
         files |= set(map(address_key, local))
-        if not add_session(found, root, journal, redactor, local.values()):
-            found.notices.append(_NONE)
+        if not found.add_session(root, journal, local.values()):
+            found.notices.append("This session itself has read no sources.")
     if knowledge is not None:
         read = set(map(address_key, found.addresses()))
         wanted = [url for url in urls if repaired_url(url) and address_key(url) not in read]
         if wanted:
             opened = partial(open_earlier, knowledge, session=folder, demo=journal.demo)
             found.add_all(_earlier(wanted[:_MOST_LOOKED_UP], opened, redactor, found.notices))
-    return found.check(data, report, document, files)
+    return found.check(files)
 
 
 def check_against(data: bytes, report: str, sources: Sequence[Path], redactor: Redactor) -> ReportCheck:
@@ -121,8 +119,7 @@ def check_against(data: bytes, report: str, sources: Sequence[Path], redactor: R
         WorkspaceError: one of the `sources` cannot be read, or none of them has a text.
         Stopped: the result is no longer needed.
     """
-    found = Sources()
-    document = read_document(_masked(data, redactor), media_type_of(report))
+    found = Sources(data, report, redactor)
     own = clean_text(redactor.redact(data.decode("utf-8", "replace")))
     unread: list[str] = []
     for given in sources:
@@ -135,7 +132,7 @@ def check_against(data: bytes, report: str, sources: Sequence[Path], redactor: R
             )
         for path in paths[:_MOST_GIVEN]:
             if path.is_dir():
-                was_read = add_session(found, Root(path), read_journal(path), redactor)
+                was_read = found.add_session(Root(path), read_journal(path))
                 unread += [] if was_read else [path.name]
                 continue
             try:
@@ -153,7 +150,7 @@ def check_against(data: bytes, report: str, sources: Sequence[Path], redactor: R
         raise WorkspaceError(
             f"there is nothing to compare with in {named}: give files or folders with HTML, Markdown, text or PDF."
         )
-    checked = found.check(data, report, document)
+    checked = found.check()
     states = {each.state for each in checked.claims if each.kind == "link"}
     is_known = "found" in states or any(found.addresses())
     return checked if is_known or "never seen" not in states else _without_links(checked)
@@ -169,12 +166,15 @@ def _masked(data: bytes, redactor: Redactor) -> bytes:
 
 
 class Sources:
-    """The sources of a report, as far as there is room for them, and sentences about what could not be read."""
+    """A report and its sources, as far as there is room for them, and sentences about what could not be read."""
 
-    def __init__(self) -> None:
+    def __init__(self, data: bytes, report: str, redactor: Redactor) -> None:
+        self._started = time.perf_counter()
+        self.redactor = redactor
+        self.document = read_document(_masked(data, redactor), media_type_of(report))
+        self.report, self._data = report, data
         self.texts: list[Source] = []
         self.notices: list[str] = []
-        self._started = time.perf_counter()
         self._length = 0
         self._is_full = False
 
@@ -200,49 +200,42 @@ class Sources:
             if each.was_read:
                 yield from filter(None, (each.url, *each.addresses))
 
-    def check(self, data: bytes, report: str, document: Document, files: Iterable[str] = ()) -> ReportCheck:
-        """Compare the report with them."""
-        found = check_document(document, self.texts, files=frozenset(files))
+    def add_session(self, root: Root, journal: SessionJournal, also: Iterable[str] = ()) -> bool:
+        """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote.
+
+        Gives whether there is any text.
+        """
+        texts = SessionTexts(root, journal, self.redactor)
+        first = len(self.texts)
+        self.add_all(texts.artifacts())
+        gone = list(texts.gone(self.addresses()))
+        self.add_all(gone)
+        self.add_all(texts.results())
+        self.add_all(texts.files(also))
+        was_read = len(self.texts) > first
+        self.add_all(texts.addresses())
+        if journal.problem:
+            self.notices.append(f"The journal of the session could not be read: {journal.problem}.")
+        for paths, why in (
+            ([page.title or page.url for page in gone], "as their text is no longer there"),
+            (texts.problems, "as they cannot be read or were changed after they were saved"),
+            (texts.unread, "as no text can be read from them"),
+        ):
+            if paths:
+                self.notices.append(f"Not compared, {why}: {_list(paths)}.")
+        return was_read
+
+    def check(self, files: Collection[str] = ()) -> ReportCheck:
+        """Compare the report with them; `files` are the paths that its links may lead to."""
+        found = check_document(self.document, self.texts, files=files)
         return ReportCheck(
-            report=report,
-            sha256=hashlib.sha256(data).hexdigest(),
+            report=self.report,
+            sha256=hashlib.sha256(self._data).hexdigest(),
             checked_at=datetime.now(UTC),
             duration_ms=round((time.perf_counter() - self._started) * 1_000, 1),
             check=msgspec.structs.replace(found, notices=(*found.notices, *self.notices)),
             sources=tuple(each.record for each in self.texts),
         )
-
-
-def add_session(
-    found: Sources,
-    root: Root,
-    journal: SessionJournal,
-    redactor: Redactor,
-    also: Iterable[str] = (),
-) -> bool:
-    """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote.
-
-    Gives whether there is any text.
-    """
-    texts = SessionTexts(root, journal, redactor)
-    first = len(found.texts)
-    found.add_all(texts.artifacts())
-    gone = list(texts.gone(found.addresses()))
-    found.add_all(gone)
-    found.add_all(texts.results())
-    found.add_all(texts.files(also))
-    was_read = len(found.texts) > first
-    found.add_all(texts.addresses())
-    if journal.problem:
-        found.notices.append(f"The journal of the session could not be read: {journal.problem}.")
-    for paths, why in (
-        ([page.title or page.url for page in gone], "as their text is no longer there"),
-        (texts.problems, "as they cannot be read or were changed after they were saved"),
-        (texts.unread, "as no text can be read from them"),
-    ):
-        if paths:
-            found.notices.append(f"Not compared, {why}: {_list(paths)}.")
-    return was_read
 
 
 def _local_path(url: str, report: str, root: Root, journal: SessionJournal) -> str | None:

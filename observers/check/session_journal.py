@@ -27,7 +27,6 @@ from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import words_of
-from ua_tui.core.view.calls import CALL_EVENTS, OpenCalls
 from ua_tui.core.web_reader import is_web_reader, reader_error
 from ua_tui.observers.base import input_text
 from ua_tui.observers.decoding.urls import is_web_url
@@ -53,7 +52,8 @@ _NO_SOURCES = FILE_READERS | _WRITERS | {
 _ABOUT_TOOLS = frozenset({"schemas", "connections", "toolkits"})
 _MOST_INPUTS = 1_000
 _WANTED = (
-    ev.SessionStarted, ev.ArtifactSaved, ev.FilesAttached, ev.QueryReceived, ev.QuerySteered, *CALL_EVENTS,
+    ev.SessionStarted, ev.ArtifactSaved, ev.FilesAttached, ev.QueryReceived, ev.QuerySteered, ev.ToolCallStarted,
+    ev.ToolCallFinished,
 )  # fmt: skip
 
 
@@ -93,7 +93,6 @@ class SessionJournal:
     written: set[str] = field(default_factory=set)
     demo: bool = False
     problem: str = ""
-    _open: OpenCalls = field(default_factory=OpenCalls)
 
     def inside(self, path: str) -> str | None:
         """A path relative to the session's folder; None if it is outside of it, or the folder itself."""
@@ -121,7 +120,6 @@ class SessionJournal:
 
     def add(self, event: ev.Event) -> None:
         """Note one event."""
-        ended = self._open.ended_by(event)
         match event:
             case ev.SessionStarted(workspace=workspace, demo=demo):
                 self.demo = demo
@@ -139,11 +137,11 @@ class SessionJournal:
                 self.calls[use] = ToolCall(tool_use_id=use, name=name, input=given)
                 if short_name(name) in _WRITERS and (path := input_text(given, "path", "file_path")):
                     self.written.add(self._plain(path))
-            case _ if ended is not None and (observation := ended.finished.observation) is not None:
-                if ended.finished.status == "success":
-                    self.results.append(Result(self.calls[ended.started.tool_use_id], observation, event.at))
-                if isinstance(observation, FileWriteObservation) and observation.path:
-                    self.written.add(self._plain(observation.path))
+            case ev.ToolCallFinished(tool_use_id=use, observation=found) if found is not None:
+                if event.status == "success" and use in self.calls:
+                    self.results.append(Result(self.calls[use], found, event.at))
+                if isinstance(found, FileWriteObservation) and found.path:
+                    self.written.add(self._plain(found.path))
             case _:
                 pass
 

@@ -31,7 +31,7 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
 from ua_tui.observers.check import session as session_check
-from ua_tui.observers.check.session import Sources, add_session, check_in_session
+from ua_tui.observers.check.session import Sources, check_in_session
 from ua_tui.observers.check.session_journal import read_journal
 from ua_tui.observers.knowledge.catch_up import index_piece
 
@@ -47,8 +47,8 @@ def session(tmp_path: Path) -> ReadSession:
 
 
 def sources(session: ReadSession) -> Sources:
-    found = Sources()
-    add_session(found, Root(session.folder), read_journal(session.folder), REDACTOR)
+    found = Sources(b"", REPORT, REDACTOR)
+    found.add_session(Root(session.folder), read_journal(session.folder))
     return found
 
 
@@ -104,8 +104,8 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
         if page.read:
             assert record.read_at == page.at
     assert check.check.notices == ()
-    found = Sources()
-    add_session(found, Root(folder), read_journal(folder), REDACTOR)
+    found = Sources(b"", REPORT, REDACTOR)
+    found.add_session(Root(folder), read_journal(folder))
     everything = "\n".join(each.text for each in found.texts)
     assert invented.report_title not in everything
     for page in invented.pages:

@@ -30,7 +30,7 @@ from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.text import clean
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.about import schema_of
-from ua_tui.tui.cli.session.check import CheckPage
+from ua_tui.tui.cli.session.check import page_lines
 from ua_tui.tui.render.layout import width_of
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -59,7 +59,7 @@ def listed(*claims: Claim, **more: Any) -> CheckedReport:
 
 
 def page(report: CheckedReport, width: int | None = None, *, is_table: bool = False) -> list[str]:
-    return list(CheckPage(width).lines(report, is_table=is_table))
+    return list(page_lines(report, width, is_table=is_table))
 
 
 def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:

@@ -52,56 +52,51 @@ _TEXT, _SENTENCE, _ADDRESS, _CELL = 300, 800, 400, 40
 _WIDE = 100
 
 
-class CheckPage(msgspec.Struct, eq=False):
-    """Writes checked reports for a terminal of `width` cells, or without a width in lines of any length."""
+def page_lines(report: CheckedReport, width: int | None, *, is_table: bool = False) -> Iterator[str]:
+    """Give the lines of a report: what was found, then its doubtful claims, or all of them as a table.
 
-    width: int | None
+    They are for a terminal of `width` cells, or without a width of any length.
+    """
+    title, file = clean_line(report.title, 200), clean_line(report.file, _ADDRESS)
+    of_session = f" of {clean_line(report.session, 200)}" if report.session else ""
+    for text in (
+        f"{title} ({file})" if title else file,
+        report.summary,
+        f"Compared with {report.compared_with or 'no sources'}{of_session}.",
+        *(f"{fact.rstrip('.')}." for fact in (report.signed, report.second_opinion) if fact),
+        *(clean_line(each, _SENTENCE) for each in (*report.notices, report.unsigned) if each),
+    ):
+        yield from wrapped([(text, False)], width)
+    claims = sorted(report.claims, key=risk_of)
+    if is_table:
+        yield from _table(report, claims, width or 0)
+        return
+    for claim in claims:
+        if claim.is_doubtful:
+            decided = f" · {claim.answer or 'open'}" if claim.decision is not None else ""
+            told = describe_claim(claim, report.sources)
+            head = f"{_state(claim)}  {told.words}{decided}"
+            yield from ("", *wrapped([(head, False)], width, later=_INDENT))
+            for text, is_address in _details(told):
+                # An address in one piece can be clicked and copied.
+                yield from [_INDENT + text] if is_address else wrapped([(text, False)], width, _INDENT)
 
-    def lines(self, report: CheckedReport, *, is_table: bool = False) -> Iterator[str]:
-        """Give the lines of a report: what was found, then its doubtful claims, or all of them as a table."""
-        title, file = clean_line(report.title, 200), clean_line(report.file, _ADDRESS)
-        of_session = f" of {clean_line(report.session, 200)}" if report.session else ""
-        facts = [f"{fact.rstrip('.')}." for fact in (report.signed, report.second_opinion) if fact]
-        for text in (
-            f"{title} ({file})" if title else file,
-            report.summary,
-            f"Compared with {report.compared_with or 'no sources'}{of_session}.",
-            *facts,
-            *(clean_line(each, _SENTENCE) for each in (*report.notices, report.unsigned) if each),
-        ):
-            yield from self._paragraph(text)
-        claims = sorted(report.claims, key=risk_of)
-        if is_table:
-            yield from self._table(report, claims)
-            return
-        for claim in claims:
-            if claim.is_doubtful:
-                decided = f" · {claim.answer or 'open'}" if claim.decision is not None else ""
-                told = describe_claim(claim, report.sources)
-                yield from ("", *self._paragraph(f"{_state(claim)}  {told.words}{decided}", later=_INDENT))
-                for text, is_address in _details(told):
-                    # An address in one piece can be clicked and copied.
-                    yield from [_INDENT + text] if is_address else self._paragraph(text, _INDENT)
 
-    def _table(self, report: CheckedReport, claims: Sequence[ListedClaim]) -> Iterator[str]:
-        width = self.width or 0
-        is_wide = not width or width >= _WIDE
-        wide = ["source", *(["opinion"] if report.second_opinion else [])]
-        names = ["state", *(["kind"] if is_wide else []), "claim", "decision", *(wide if is_wide else [])]
-        cells = [[name.upper() for name in (*names, "sentence")]]
-        for claim in claims:
-            row = report.row(claim) | {"state": _state(claim), "decision": claim.answer or "open"}
-            row["source"] = row["source"] or claim.url
-            cells.append(
-                [*(clean_line(row[name], _CELL) for name in names), clean_line(row["sentence"], _SENTENCE)]
-            )
-        most = max(8, width // 3) if width else _TEXT
-        yield ""
-        # A cell takes at most a third of the line.
-        yield from (tail_cut(line, width) if width else line for line in table_lines(cells, most))
-
-    def _paragraph(self, text: str, indent: str = "", later: str | None = None) -> Iterator[str]:
-        return wrapped([(text, False)], self.width, indent, later)
+def _table(report: CheckedReport, claims: Sequence[ListedClaim], width: int) -> Iterator[str]:
+    is_wide = not width or width >= _WIDE
+    wide = ["source", *(["opinion"] if report.second_opinion else [])]
+    names = ["state", *(["kind"] if is_wide else []), "claim", "decision", *(wide if is_wide else [])]
+    cells = [[name.upper() for name in (*names, "sentence")]]
+    for claim in claims:
+        row = report.row(claim) | {"state": _state(claim), "decision": claim.answer or "open"}
+        row["source"] = row["source"] or claim.url
+        cells.append(
+            [*(clean_line(row[name], _CELL) for name in names), clean_line(row["sentence"], _SENTENCE)]
+        )
+    most = max(8, width // 3) if width else _TEXT
+    yield ""
+    # A cell takes at most a third of the line.
+    yield from (tail_cut(line, width) if width else line for line in table_lines(cells, most))
 
 
 def _details(told: Description) -> Iterator[tuple[str, bool]]:
@@ -137,10 +132,6 @@ _EXPORT = re.compile(
 )
 
 
-class _NoReport(SettingsError):
-    """A file is the export of a session: its text has what the check of the report found."""
-
-
 def run(args: argparse.Namespace) -> int:
     """Check reports; returns the exit code.
 
@@ -156,24 +147,23 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("--ask-model costs money: without a terminal it needs --yes")
 
     settings = settings_of(args)
-    page = CheckPage(page_width(240 if args.table else 100))
+    width = page_width(240 if args.table else 100)
     found: list[CheckedReport] = []
     code = 0
     for file in args.reports:
         try:
-            report, problem = _check(file, args, settings)
-        except _NoReport as error:
-            # They are in the same folder as the reports, so a pattern names them, too.
-            complain(str(error))
-            continue
+            checked = _check(file, args, settings)
         except UniversalAgentError as error:
             code = complain(str(error), EXIT_USAGE)
             continue
+        if checked is None:
+            continue
+        report, problem = checked
         code = max(code, EXIT_FAILED if report.red or problem else 0)
         if problem:
             complain(problem)
         if not args.json:
-            for line in [""] * bool(found) + [*page.lines(report, is_table=args.table)]:
+            for line in [""] * bool(found) + [*page_lines(report, width, is_table=args.table)]:
                 print_line(line)
         found.append(report)
     if args.json and (found or len(args.reports) > 1):
@@ -181,17 +171,17 @@ def run(args: argparse.Namespace) -> int:
     return code or (0 if found else EXIT_USAGE)
 
 
-def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str]:
-    """Check one report; gives it, and why there is no second opinion although one was wanted."""
+def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str] | None:
+    """Check one report; gives it, and why there is no second opinion although one was wanted; None for an export."""
     data, name = _read(file)
     if report_format(name) != "pdf" and is_binary(data):
         raise SettingsError(
             f"{clean_line(file, 300)} is not text: name it .pdf if it is a PDF, or save it as text"
         )
     if _EXPORT.search(data) and _origin(file) is None:
-        raise _NoReport(
-            f"{clean_line(file, 300)} is not checked, because it is an export: name the report itself"
-        )
+        # They are in the same folder as the reports, so a pattern names them, too.
+        complain(f"{clean_line(file, 300)} is not checked, because it is an export: name the report itself")
+        return None
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
     if session is None:
