@@ -13,6 +13,7 @@ from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.controllers.shutdown import end_soon
 from ua_tui.tui.screens.session.open_session import open_resumed
+from ua_tui.tui.terminal.signals import SIGNALS
 
 if TYPE_CHECKING:
     from ua_tui.core.history.index import SessionIndex
@@ -91,5 +92,5 @@ def end_on_signals(app: BaseApp) -> None:
 
     if not app.is_headless:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        for number in SIGNALS:
             loop.add_signal_handler(number, end, number)

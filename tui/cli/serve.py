@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import secrets
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from ua_tui.core.errors import SettingsError, missing_extra
 from ua_tui.tui.cli.arguments import COMMANDS, WrongUsage, options_beside, settings_of
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
+from ua_tui.tui.terminal.signals import SIGNALS
 
 SHORTEST_TOKEN = 16
 
@@ -57,7 +57,7 @@ async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequenc
     server = Server(arguments, guard, here=here, most_tabs=args.max_tabs, keep_seconds=keep)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         loop.add_signal_handler(number, ended.set)
     try:
         port = await server.start(host, port)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from ua_tui.core.tasks import until
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.events import EventLines
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE
+from ua_tui.tui.terminal.signals import stopping_on_signals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ua_tui.core.session.resume import Resume
     from ua_tui.core.session.session import Session
     from ua_tui.core.settings.model import Settings
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ProgressPrinter(msgspec.Struct, eq=False):
@@ -166,26 +164,16 @@ async def _run(
     links: list[AuthRequired] = []
     session.bus.subscribe(lambda event: links.append(event) if isinstance(event, AuthRequired) else None)
     session.bus.subscribe(lambda event: ended.append(event) if isinstance(event, QueryFinished) else None)
-    loop = asyncio.get_running_loop()
-    interrupted: asyncio.Future[int] = loop.create_future()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, note_signal, interrupted, number)
-    time_left = asyncio.timeout(timeout)
-    try:
-        with suppress(TimeoutError):
-            async with time_left:
-                await until(_query(session, query), asyncio.shield(interrupted))
-    finally:
-        reason = "timeout" if time_left.expired() else "interrupted" if interrupted.done() else "finished"
-        await session.close(reason)
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
-    return (
-        ended[-1] if ended else None,
-        links,
-        interrupted.result() if interrupted.done() else None,
-        time_left.expired(),
-    )
+    interrupted, time_left = asyncio.Event(), asyncio.timeout(timeout)
+    with stopping_on_signals(interrupted.set) as signals:
+        try:
+            with suppress(TimeoutError):
+                async with time_left:
+                    await until(_query(session, query), interrupted.wait())
+        finally:
+            reason = "timeout" if time_left.expired() else "interrupted" if signals else "finished"
+            await session.close(reason)
+    return ended[-1] if ended else None, links, signals[0] if signals else None, time_left.expired()
 
 
 def _print_answer(ended: QueryFinished, links: Sequence[AuthRequired], *, structured: bool) -> None:
@@ -209,15 +197,6 @@ async def _query(session: Session, query: str) -> None:
     await session.wait_idle()
     if session.auth.pending is not None:
         session.finish_auth("unattended")
-
-
-def note_signal(interrupted: asyncio.Future[int], number: int) -> None:
-    """Note that a signal asks for the end; end at once if it does so again."""
-    if interrupted.done():
-        # A second time means now: what is not written by then is lost.
-        sys.stderr.write("stopped before everything was saved\n")
-        os._exit(128 + number)
-    interrupted.set_result(int(number))
 
 
 class OutputLines(msgspec.Struct, eq=False):

@@ -37,7 +37,6 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.plain.commands import run_command
 from ua_tui.tui.plain.input import TypedLines, hidden_input
 from ua_tui.tui.plain.narrator import Narrator
-from ua_tui.tui.plain.one_query import note_signal
 from ua_tui.tui.plain.output import PlainOutput
 from ua_tui.tui.plain.questions import (
     DENIED,
@@ -50,6 +49,7 @@ from ua_tui.tui.plain.questions import (
     typed_value,
 )
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
+from ua_tui.tui.terminal.signals import end_now
 
 Asked = PermissionAsked | ElicitationAsked | AuthRequired
 
@@ -345,9 +345,12 @@ class _Plain:
 
     def _end(self, number: int) -> None:
         """Quit in order for a signal; the second one ends the program at once."""
-        if self._key is not None and self._quit.done():
+        if not self._quit.done():
+            self._quit.set_result(number)
+            return
+        if self._key is not None:
             self._key.release()
-        note_signal(self._quit, number)
+        end_now(number)
 
     async def _stop(self) -> None:
         with suppress(UniversalAgentError):

@@ -18,7 +18,7 @@ from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.records import Counts, Job, JobBatch, JobResult, Submitted
 from ua_tui.tui.team.reporters import Reporter, submitted_line
 from ua_tui.tui.team.result_output import ResultOutput
-from ua_tui.tui.team.worker import stopping_on_signals
+from ua_tui.tui.terminal.signals import stopping_on_signals
 
 POLL_SECONDS = 1.0
 """How often is looked for jobs that have ended."""

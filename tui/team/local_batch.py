@@ -35,7 +35,7 @@ from ua_tui.core.team.records import (
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.reporters import Reporter, submitted_line
 from ua_tui.tui.team.result_output import ResultOutput
-from ua_tui.tui.team.worker import stopping_on_signals
+from ua_tui.tui.terminal.signals import stopping_on_signals
 
 _LEAST_USD = 0.01
 

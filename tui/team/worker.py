@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,8 +22,8 @@ from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.jobs.running import Report, RunJob
 from ua_tui.core.text import clean_line
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
+from ua_tui.tui.terminal.signals import stopping_on_signals
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TOUCH_SECONDS = 5.0
 
 
@@ -127,33 +126,6 @@ async def touching(path: Path | None, every: float = _TOUCH_SECONDS) -> AsyncIte
         task.cancel()
         with suppress(OSError):
             await asyncio.to_thread(path.unlink)
-
-
-@contextmanager
-def stopping_on_signals(
-    stop_work: Callable[[], object], end_at_once: Callable[[], str] = str
-) -> Iterator[list[int]]:
-    """Stop the work at the first signal, and end the program at the second; gives the list of the signals that came.
-
-    `end_at_once` is called before that end, and returns what else is to be told.
-    """
-    loop = asyncio.get_running_loop()
-    stopped: list[int] = []
-
-    def stop(number: int) -> None:
-        if stopped:
-            # A second time means now: what is not written by then is lost.
-            line = "\n" if sys.stderr.isatty() else ""
-            sys.stderr.write(f"{line}stopped before everything was saved{end_at_once()}\n")
-            os._exit(128 + number)
-        stopped.append(number)
-        stop_work()
-
-    with ExitStack() as stack:
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, stop, number)
-            stack.callback(loop.remove_signal_handler, number)
-        yield stopped
 
 
 def report_line(text: str) -> None:

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from ua_tui.tui.terminal.signals import SIGNALS
 
 
 def run_apart(work: Callable[[], int]) -> int:
@@ -31,7 +31,7 @@ def run_apart(work: Callable[[], int]) -> int:
         threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
         return work()
     os.close(watched)
-    for number in _SIGNALS:
+    for number in SIGNALS:
         signal.signal(number, lambda number, _frame: os.kill(child, number))
     _, status = os.waitpid(child, 0)
     os.close(held)

@@ -16,13 +16,13 @@ from ua_tui.core import log
 from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, QueryFinished
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.terminal.foreground import KILLED_AFTER
+from ua_tui.tui.terminal.signals import SIGNALS
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.base_app import BaseApp
     from ua_tui.tui.screens.session.confirm import QuitAnswer
 
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
 _SLOW_SECONDS, _LOOK_SECONDS, _RESTORE_SECONDS = 15.0, 1.0, 3.0
@@ -53,7 +53,7 @@ class Shutdown:
         """Shut down in order when a signal asks the process to end."""
         if not self._app.is_headless:
             loop = asyncio.get_running_loop()
-            for number in _SIGNALS:
+            for number in SIGNALS:
                 loop.add_signal_handler(number, self._on_signal, number)
 
     def _on_signal(self, number: signal.Signals) -> None:
@@ -138,7 +138,7 @@ class Shutdown:
     async def finish(self) -> None:
         """Remove the signal handlers, and close the session if the screen itself failed."""
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
         if not self._begun and self._app.session is not None:
             with suppress(Exception):
