@@ -12,6 +12,8 @@ FORMAT = 1
 NO_MONEY = "the spending limit of the batch"
 """How the error begins of a job that did not run as its batch had no money left."""
 JobState = Literal["waiting", "held", "running", "needs_you", "done", "failed", "cancelled"]
+OVER = ("done", "failed", "cancelled")
+"""The states of jobs that are over."""
 
 
 class SessionId(msgspec.Struct, frozen=True, kw_only=True):

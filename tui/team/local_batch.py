@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets
@@ -42,13 +44,11 @@ _LEAST_USD = 0.01
 
 @dataclass
 class _Running:
-    """A job that runs, when its first attempt began, and what it may cost in addition to what it had cost before."""
+    """A job that runs, how it is now, and what it may cost in addition to what it had cost before."""
 
     claim: JobClaim
-    started: float
+    now: JobResult
     reserved_usd: float
-    state: Literal["running", "needs_you"] = "running"
-    cost_usd: float | None = None
     stop: JobStop = field(default_factory=JobStop)
 
 
@@ -168,13 +168,10 @@ class LocalBatch:
 
     def counts(self) -> Counts:
         """How many jobs are in each state."""
-        states = [result.state for result in self.output.results.values()] + [
-            each.state for each in self._running.values()
-        ]
-        costs = [each.cost_usd for each in self.output.results.values()]
-        costs += [each.cost_usd for each in self._running.values()]
+        begun = [*self.output.results.values(), *(each.now for each in self._running.values())]
         waiting = self.output.left - len(self._running)
-        return Counts(waiting=waiting, cost_usd=sum(filter(None, costs)), **Counter(map(str, states)))
+        cost = sum(each.cost_usd or 0.0 for each in begun)
+        return Counts(waiting=waiting, cost_usd=cost, **Counter(str(each.state) for each in begun))
 
     def _end_all(self) -> None:
         for each in self._running.values():
@@ -184,9 +181,7 @@ class LocalBatch:
         """Begin the next job; None if there is none now, as all run or are put off, or others use the money."""
         while self._waiting and not self._leaving.is_set() and not self._put_off:
             job = self._waiting[0]
-            known, begun = self.file.known.get(job.id), self.file.begun.get(job.id)
             before = self._costs[job.id]
-            attempt = max(known.attempt if known else 0, begun.attempt if begun else 0) + 1
             limit = job.settings.get("max_cost_usd")
             if self.max_cost_usd is not None:
                 reserved = sum(each.reserved_usd for each in self._running.values())
@@ -200,17 +195,16 @@ class LocalBatch:
                     self._refuse(self.max_cost_usd)
                     continue
             self._waiting.popleft()
-            folder = begun.folder if begun else known.folder if known else ""
-            claim = JobClaim(
-                job=job,
-                session=SessionId(id=job.id, attempt=attempt, job=job.id),
-                limit_usd=limit,
-                folder=folder or None,
-            )
             # As exact as a result has it when it is read.
-            started = begun.started if begun else round(time.time(), 3)
-            running = _Running(claim, started, (limit or 0.0) - before)
-            self._running[job.id] = running
+            now = JobResult(job=job, state="running", attempt=1, started=round(time.time(), 3))
+            begun = self.file.begun.get(job.id)
+            folder = None
+            if (earlier := begun or self.file.known.get(job.id)) is not None:
+                folder = earlier.folder or None
+                now = replace(now, attempt=earlier.attempt + 1, started=(begun or now).started)
+            session = SessionId(id=job.id, attempt=now.attempt, job=job.id)
+            claim = JobClaim(job=job, session=session, limit_usd=limit, folder=folder)
+            self._running[job.id] = running = _Running(claim, now, (limit or 0.0) - before)
             return running
         return None
 
@@ -259,12 +253,10 @@ class LocalBatch:
         async def note(
             claim: JobClaim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str
         ) -> bool:
-            running.state, running.cost_usd = state, cost_usd
+            now = running.now = replace(running.now, state=state, cost_usd=cost_usd, folder=folder)
             noted = self.file.begun.get(claim.job.id)
-            if folder and (noted is None or (noted.folder, noted.attempt) != (folder, claim.session.attempt)):
-                await asyncio.to_thread(
-                    self.file.begin, claim.job.id, folder, claim.session.attempt, running.started
-                )
+            if folder and (noted is None or (noted.folder, noted.attempt) != (folder, now.attempt)):
+                await asyncio.to_thread(self.file.begin, now)
             self._report()
             return True
 
@@ -273,13 +265,7 @@ class LocalBatch:
 
 def _result_of(running: _Running, outcome: Outcome, state: JobState) -> JobResult:
     came = {name: getattr(outcome, name) for name in Findings.__struct_fields__}
-    return JobResult(
-        job=running.claim.job,
-        state=state,
-        attempt=running.claim.session.attempt,
-        worker=socket.gethostname(),
-        session=Path(outcome.folder).name,
-        started=running.started,
-        finished=round(time.time(), 3),
-        **came,
+    name, ended = Path(outcome.folder).name, round(time.time(), 3)
+    return replace(
+        running.now, state=state, worker=socket.gethostname(), session=name, finished=ended, **came
     )

@@ -14,13 +14,11 @@ from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.team.jobs.results_file import FIELDS, ResultsFile, fields_of, json_line, own_columns
-from ua_tui.core.team.records import Job, JobResult
+from ua_tui.core.team.records import OVER, Job, JobResult
 from ua_tui.core.text import clean, clean_line
 
 LINES = (".jsonl", ".ndjson")
 """The endings of a file of JSON lines, by which a batch of this machine knows what is done."""
-OVER = ("done", "failed", "cancelled")
-"""The states of jobs that are over."""
 _INDEX = "index.md"
 _TITLE = "# Results of "
 

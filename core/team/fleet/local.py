@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import Summary
@@ -95,7 +96,7 @@ class LocalSessions:
             read = self._index.refresh(keep=first)
             summaries = {summary.name: summary for batch in read for summary in batch}
         except UniversalAgentError as error:
-            self.fleet = msgspec.structs.replace(before, notice=str(error))
+            self.fleet = replace(before, notice=str(error))
             return self.fleet != before
         found = batches_of(self._index.sessions)
         self._batch_of = {name: batch for batch, names in reversed(found) for name in names}
@@ -147,11 +148,8 @@ class LocalSessions:
 
 
 class _Shown(msgspec.Struct, frozen=True):
-    name: str
-    began: float
-    counts: Counts
-    results: str
-    sessions: list[str] = []
+    batch: FleetBatch
+    sessions: list[str]
 
 
 class RunningBatch:
@@ -165,9 +163,11 @@ class RunningBatch:
     """
 
     def __init__(self, sessions: Path, name: str, results: Path, redactor: Redactor) -> None:
-        self._results = redactor.redact(os.path.abspath(results))
-        self._name, self._began = redactor.redact(name), time.time()
-        digest = hashlib.sha256(os.fsencode(self._results)).hexdigest()[:16]
+        shown = redactor.redact(os.path.abspath(results))
+        self._batch = FleetBatch(
+            id="", name=redactor.redact(name), owner="", submitted=time.time(), results=shown
+        )
+        digest = hashlib.sha256(os.fsencode(shown)).hexdigest()[:16]
         self._file, self._open = -1, ExitStack()
         with suppress(OSError, WorkspaceError), ExitStack() as stack:
             file = stack.enter_context(open_lock(sessions / BATCHES / f".{digest}{_SUFFIX}"))
@@ -178,7 +178,7 @@ class RunningBatch:
 
     def show(self, counts: Counts, sessions: Collection[str]) -> None:
         """Show how many jobs are in each state, and the names of the sessions of the batch."""
-        shown = _Shown(self._name, self._began, counts, self._results, list(sessions))
+        shown = _Shown(replace(self._batch, **asdict(counts)), list(sessions))
         with suppress(OSError):
             os.ftruncate(self._file, os.pwrite(self._file, msgspec.json.encode(shown), 0))
 
@@ -203,21 +203,11 @@ def _read(path: Path) -> tuple[FleetBatch, list[str]] | None:
             path.unlink()
             return None
         found = msgspec.json.decode(file.read(_LARGEST), type=_Shown)
-        counts = found.counts
-        numbers = msgspec.structs.asdict(counts)
+        name, results = clean_line(found.batch.name, 200), clean_line(found.batch.results, 1_000)
+        # It is the same batch when it is run again; a file that somebody else wrote is none of a team.
+        batch = replace(found.batch, id=f"here:{results}", owner="", name=name, results=results)
         if not runs:
-            left = counts.total - counts.over
-            numbers |= dict.fromkeys(("waiting", "held", "running", "needs_you"), 0)
-            numbers["cancelled"] += left
-        results = clean_line(found.results, 1_000)
-        batch = FleetBatch(
-            # It is the same batch when it is run again.
-            id=f"here:{results}",
-            name=clean_line(found.name, 200),
-            owner="",
-            submitted=found.began,
-            results=results,
-            **numbers,
-        )
+            gone = batch.cancelled + batch.total - batch.over
+            batch = replace(batch, waiting=0, held=0, running=0, needs_you=0, cancelled=gone)
         return batch, found.sessions
     return None

@@ -21,7 +21,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import sealer
 from ua_tui.core.storage.paths import numbered
 from ua_tui.core.storage.regular_file import hold_lock
-from ua_tui.core.team.records import Job, JobResult
+from ua_tui.core.team.records import OVER, Job, JobResult
 from ua_tui.core.text import clean_line, escape_unsafe
 
 FIELDS = (
@@ -34,16 +34,6 @@ _SEALED = tuple(each for each in FIELDS if each not in ("number", "duration_s", 
 _SEAL = "seal"
 _BEGIN = b'{"number":'
 _LARGEST = 1 << 30
-
-
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that was begun for a job: its folder, which attempt it was, and when the first one began."""
-
-    job: str
-    folder: str
-    attempt: int
-    started: float
-    seal: str = ""
 
 
 def own_columns(row: Job) -> dict[str, Any]:
@@ -96,7 +86,7 @@ class ResultsFile:
     def __init__(self, path: Path, *, again: bool = False) -> None:
         self.path = path
         self.known: dict[str, JobResult] = {}
-        self.begun: dict[str, Begun] = {}
+        self.begun: dict[str, JobResult] = {}
         self.moved: Path | None = None
         """Where the results of the run before are, if they were moved away."""
         self._root = Root(path.parent, create=True)
@@ -122,16 +112,14 @@ class ResultsFile:
         self.known[result.job.id] = result
         self.begun.pop(result.job.id, None)
 
-    def begin(self, job_id: str, folder: str, attempt: int, started: float) -> None:
-        """Note the session of a job."""
-        seal = self._seal(job_id, folder, attempt, started)
-        begun = Begun(job=job_id, folder=folder, attempt=attempt, started=started, seal=seal)
+    def begin(self, job: JobResult) -> None:
+        """Note the session of a job that runs."""
         with self._reporting():
             with os.fdopen(self._lock, "ab", closefd=False) as running:
                 # The line before may have been torn.
-                running.write(b"\n" + msgspec.json.encode(begun) + b"\n")
+                running.write(b"\n" + self._line(job, job.job) + b"\n")
             os.fsync(self._lock)
-        self.begun[job_id] = begun
+        self.begun[job.job.id] = job
 
     def rewrite(self, jobs: Iterable[Job], results: Mapping[str, JobResult]) -> None:
         """Write the results in the order of the rows, one for each row, and behind them those of other rows.
@@ -207,7 +195,7 @@ class ResultsFile:
                 "and run all rows with --again"
             )
         for line in self._running.read_bytes().split(b"\n"):
-            self._take_begun(line)
+            self._take(line)
 
     def _take(self, line: bytes) -> bool:
         """Take the result of a line; returns whether it is one of this user, or was torn when the program ended."""
@@ -220,21 +208,14 @@ class ResultsFile:
         if fields.get(_SEAL) != self._seal(*(fields.get(each) for each in _SEALED)):
             return False
         result = _result_of({name: fields.get(name) for name in _SEALED})
-        known = self.known.get(result.job.id)
+        job_id, known = result.job.id, self.known.get(result.job.id)
+        if result.state not in OVER:
+            if known is None or known.attempt < result.attempt:
+                self.begun[job_id] = result
         # What was not begun, as no money was left, is no result. Somebody may have sorted the lines.
-        if result.attempt >= (known.attempt if known is not None else 1):
-            self.known[result.job.id], self._lines[result.job.id] = result, line
+        elif result.attempt >= (known.attempt if known is not None else 1):
+            self.known[job_id], self._lines[job_id] = result, line
         return True
-
-    def _take_begun(self, line: bytes) -> None:
-        try:
-            begun = msgspec.json.decode(line, type=Begun)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return
-        is_ours = begun.seal == self._seal(begun.job, begun.folder, begun.attempt, begun.started)
-        known = self.known.get(begun.job)
-        if is_ours and (known is None or known.attempt < begun.attempt):
-            self.begun[begun.job] = begun
 
 
 def _result_of(fields: Mapping[str, Any]) -> JobResult:

@@ -104,6 +104,14 @@ def test_a_batch_whose_results_were_moved_away_does_not_stop_the_next_one(tmp_pa
     first.close()
 
 
+def test_a_file_that_somebody_else_wrote_is_no_batch_of_a_team(tmp_path: Path) -> None:
+    (tmp_path / BATCHES).mkdir()
+    batch = '{"id": "x", "name": "\\u001b[31mred", "owner": "mary", "submitted": 1, "results": "/r", "waiting": 2}'
+    (tmp_path / BATCHES / ".planted.batch").write_text(f'{{"batch": {batch}, "sessions": []}}')
+    ((found, _),) = batches_of(tmp_path)
+    assert (found.id, found.owner, found.name, found.waiting) == ("here:/r", "", "\ufffd[31mred", 0)
+
+
 def test_the_file_of_a_batch_has_no_secret(tmp_path: Path) -> None:
     batch = RunningBatch(
         tmp_path, "of planted-value", tmp_path / "planted-value", Redactor(["planted-value"])

@@ -23,7 +23,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.jobs.results_file import ResultsFile
 from ua_tui.core.team.jobs.running import JobStop
-from ua_tui.core.team.records import JobClaim, Outcome
+from ua_tui.core.team.records import JobClaim, JobResult, Outcome
 from ua_tui.tui.cli.team.batch import run_batch
 from ua_tui.tui.team import local_batch
 from ua_tui.tui.team.local_batch import LocalBatch
@@ -252,7 +252,7 @@ async def test_a_session_that_was_begun_is_resumed_first(queries: Path) -> None:
     two = first.claims[-1].job
     default_file(queries).unlink()
     file = ResultsFile(default_file(queries))
-    file.begin(two.id, "/w/session_2", 1, 5.0)
+    file.begin(JobResult(job=two, state="running", attempt=1, folder="/w/session_2", started=5.0))
     file.close()
     await run(queries, again := Runner(), "--parallel", "1")
     claim = again.claims[0]

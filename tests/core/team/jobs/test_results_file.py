@@ -28,6 +28,10 @@ def result_of(job: Job, **more: Any) -> JobResult:
     return JobResult(job=job, **given | more)
 
 
+def begun(job: Job, attempt: int = 1) -> JobResult:
+    return JobResult(job=job, state="running", attempt=attempt, folder=f"/w/{job.number}", started=5.0)
+
+
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: Patch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -184,12 +188,12 @@ def test_a_line_may_lack_what_is_empty_or_not_sealed(path: Path) -> None:
 
 def test_a_session_is_noted_behind_one_whose_line_was_torn(path: Path) -> None:
     file = ResultsFile(path)
-    file.begin(JOBS[0].id, "/w/1", 1, 5.0)
+    file.begin(begun(JOBS[0]))
     file.close()
     running = path.with_name(".results.jsonl.running")
-    running.write_bytes(running.read_bytes() + b'{"job":"torn')
+    running.write_bytes(running.read_bytes() + b'{"number":1,"query":"torn')
     file = ResultsFile(path)
-    file.begin(JOBS[1].id, "/w/2", 1, 5.0)
+    file.begin(begun(JOBS[1]))
     file.close()
     file = ResultsFile(path)
     file.close()
@@ -215,9 +219,9 @@ def test_again_begins_anew_and_keeps_what_was_there(path: Path) -> None:
 def test_sessions_that_were_begun_are_known_until_they_are_over(path: Path) -> None:
     file = ResultsFile(path)
     for job in JOBS:
-        file.begin(job.id, f"/w/{job.number}", 1, 5.0)
+        file.begin(begun(job))
     file.add(result_of(JOBS[0]))
-    file.begin(JOBS[1].id, "/w/2", 2, 5.0)
+    file.begin(begun(JOBS[1], attempt=2))
     file.close()
     running = path.with_name(".results.jsonl.running")
     # Of somebody else, or of another job.
