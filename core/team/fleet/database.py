@@ -39,8 +39,8 @@ _LONGEST = 300
 _NAME = "coalesce(nullif(b.name, '') || CASE WHEN b.run > 1 THEN ' ' || b.run ELSE '' END, left(b.id, 8))"
 _JOB_STATE = "CASE WHEN b.paused AND j.state = 'waiting' THEN 'held' ELSE j.state END"
 _SESSIONS = f"""
-SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.owner::text, NOT s.shared AS private,
-    s.state,
+SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, coalesce(nullif(s.worker, ''), s.host) AS where,
+    s.owner::text, NOT s.shared AS private, s.state,
     left(coalesce(nullif(s.title, ''), j.query, ''), 400) AS title, left(s.activity, 400) AS activity,
     greatest(j.cost_usd, s.cost_usd) AS cost_usd, extract(epoch FROM s.started_at)::float8 AS started,
     extract(epoch FROM s.finished_at)::float8 AS finished,
@@ -48,7 +48,7 @@ SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.ow
     CASE WHEN j.state = 'needs_you' AND j.worker_id IS NULL THEN 'infinity'
         ELSE extract(epoch FROM s.seen_at) END::float8 AS seen,
     coalesce({_JOB_STATE}, '') AS job_state, left(coalesce(j.error, ''), 400) AS error,
-    coalesce(j.position, 0) AS position, coalesce(b.id, '') AS batch, {_NAME} AS batch_name,
+    coalesce(j.position, 0) AS position, coalesce(b.id, '') AS batch, coalesce({_NAME}, '') AS batch_name,
     (SELECT left(q.event, 20000) FROM question q WHERE q.session = s.id AND q.attempt = s.attempt
         AND q.answer IS NULL ORDER BY q.asked_at DESC LIMIT 1) AS question,
     (SELECT count(*) FROM action a WHERE a.session = s.id AND a.state = 'running' AND a.checked_by IS NULL
@@ -73,10 +73,12 @@ FROM batch b CROSS JOIN LATERAL (
     ORDER BY job.position, job.id LIMIT %(most)s) j
 WHERE b.id IN (SELECT batch FROM batch_count WHERE state = 'waiting' AND jobs > 0)
 """  # noqa: S608
-_WORKERS = """
-SELECT name, version, parallel AS slots, running AS busy, draining, extract(epoch FROM seen_at)::float8 AS seen
+_WORKERS = f"""
+SELECT name, version, parallel AS slots, running AS busy, draining, extract(epoch FROM seen_at)::float8 AS seen,
+    CASE WHEN seen_at < now() - interval '{ALIVE_SECONDS} s' THEN 'lost' WHEN running > 0 THEN 'running'
+        ELSE 'idle' END AS state
 FROM worker WHERE seen_at > now() - interval '1 day' ORDER BY seen_at DESC LIMIT %(most)s
-"""
+"""  # noqa: S608
 _READ = {_NEWEST: MOST_FINISHED, _BATCHES: 200, _WORKERS: 200, _WAITING: 100}
 """What is listed, and how much of each: of the jobs that wait so many of each batch."""
 _NOW = "SELECT extract(epoch FROM now())::float8 AS now"
@@ -185,7 +187,7 @@ def _cleaned(row: _Row) -> _Row:
 
 def _row_of(row: _Row) -> FleetRow:
     shown = _state_of(row)
-    known = _cleaned({name: value for name, value in row.items() if name in FleetRow.__struct_fields__})
+    known = _cleaned(row) | {"id": f"team:{row['id']}", "session": row["id"], "state": shown}
     if shown == "needs_you" and row["question"] is not None:
         asked = read_question(row["question"])
         known["activity"] = describe_question(asked) if asked is not None else "asks something"
@@ -196,13 +198,6 @@ def _row_of(row: _Row) -> FleetRow:
         known["activity"] = " · ".join(filter(None, (what, known["activity"])))
     if row["finished"] is None and shown in ("done", "failed", "cancelled"):
         known["finished"] = row["seen"]
-    known |= {
-        "id": f"team:{row['id']}",
-        "session": row["id"],
-        "state": shown,
-        "where": known["where"] or known["host"],
-        "batch_name": known["batch_name"] or "",
-    }
     return msgspec.convert(known, FleetRow)
 
 

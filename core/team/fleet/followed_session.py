@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.types import (
@@ -136,32 +137,13 @@ class FollowedSession(PastSession):
 
     # -- questions ----------------------------------------------------------------------------------
 
-    def answer_permission(
-        self,
-        request_id: str,
-        *,
-        allow: bool,
-        scope: str = "once",
-        reason: str = "",
-        patterns: Sequence[str] = (),
-        input: dict[str, Any] | None = None,
-    ) -> bool:
-        """Send the answer to a call that waits."""
-        given = Answer(
-            request=request_id, allow=allow, scope=scope, reason=reason, patterns=tuple(patterns), input=input
-        )
-        return self._answer(given)
+    def answer_permission(self, request_id: str, **given: Any) -> bool:
+        """Send the answer to a call that waits; `given` is what `Session.answer_permission` takes."""
+        return self._answer(Answer(request=request_id, **given))
 
-    def answer_elicitation(
-        self,
-        request_id: str,
-        action: Literal["accept", "decline", "cancel"],
-        values: Mapping[str, object] | None = None,
-    ) -> bool:
+    def answer_elicitation(self, request_id: str, action: ElicitationAction, values: Any = None) -> bool:
         """Send the answer to a request of an MCP server."""
-        return self._answer(
-            Answer(request=request_id, action=action, values=None if values is None else dict(values))
-        )
+        return self._answer(Answer(request=request_id, action=action, values=values))
 
     def _answer(self, answer: Answer) -> bool:
         self.answered_here.add(answer.request)

@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.records import Counts
 
 FleetState = Literal[
@@ -144,15 +143,9 @@ class FleetWorker(msgspec.Struct, frozen=True, kw_only=True):
     slots: int
     busy: int
     seen: float
+    state: FleetState
+    """Whether it works, or is gone, by the clock of the server."""
     draining: bool = False
-
-    def is_alive(self, now: float) -> bool:
-        """Whether it was heard of lately."""
-        return now - self.seen <= ALIVE_SECONDS
-
-    def state_at(self, now: float) -> FleetState:
-        """Whether it works, or is gone."""
-        return ("running" if self.busy else "idle") if self.is_alive(now) else "lost"
 
 
 class Progress(Counts, frozen=True, kw_only=True):

@@ -305,8 +305,8 @@ async def test_batches_and_workers_are_listed_and_jobs_wait_in_the_order_of_thei
     assert progress.per_minute == pytest.approx(0.4, rel=0.1)
     assert progress.left_seconds == pytest.approx(600, rel=0.1)
     assert fleet.progress(now).total == 7
-    assert [(each.name, each.busy, each.slots, each.draining, each.is_alive(now)) for each in fleet.workers] == [
-        ("vm:1", 2, 4, True, True), ("vm:2", 0, 4, False, False),
+    assert [(each.name, each.busy, each.slots, each.draining, each.state) for each in fleet.workers] == [
+        ("vm:1", 2, 4, True, "running"), ("vm:2", 0, 4, False, "lost"),
     ]  # fmt: skip
 
 

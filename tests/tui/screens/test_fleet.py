@@ -64,9 +64,11 @@ BATCHES = (
     ),
 )  # fmt: skip
 WORKERS = (
-    FleetWorker(name="worker-1:2", version="1.0", slots=4, busy=2, seen=NOW - 3),
-    FleetWorker(name="worker-2:1", version="1.0", slots=4, busy=1, seen=NOW - 8, draining=True),
-    FleetWorker(name="worker-3:1", version="0.9", slots=2, busy=1, seen=NOW - 80),
+    FleetWorker(name="worker-1:2", version="1.0", slots=4, busy=2, seen=NOW - 3, state="running"),
+    FleetWorker(
+        name="worker-2:1", version="1.0", slots=4, busy=1, seen=NOW - 8, state="running", draining=True
+    ),
+    FleetWorker(name="worker-3:1", version="0.9", slots=2, busy=1, seen=NOW - 80, state="lost"),
 )
 FLEET = Fleet(rows=arrange(ROWS), batches=BATCHES, workers=WORKERS)
 
@@ -363,7 +365,7 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
         for wrong in ("waits", "waiting:", "left", "for a worker", "32 waiting"):
             assert wrong not in shown, wrong
         await pilot.press("b", "down")
-        assert [screen._list.state_of(each) for each in screen._list.listed] == ["held", "cancelled"]
+        assert [each.state for each in screen._list.listed] == ["held", "cancelled"]
         stopped = FleetRow(id="s", state="cancelled", batch="x", started=NOW - 60, finished=NOW - 1)
         await pilot.press("b")
         await play(screen, source, Fleet(rows=(stopped,), batches=(cancelled,)))

@@ -84,7 +84,7 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
             {
                 "sessions": [_session(each) for each in fleet.rows],
                 "batches": [_fields(each, total=each.total) for each in fleet.batches],
-                "workers": [_fields(each, alive=each.is_alive(now)) for each in fleet.workers],
+                "workers": [_fields(each, alive=each.state != "lost") for each in fleet.workers],
                 "waiting": fleet.waiting,
                 "oldest_waiting": _iso(progress.oldest),
                 "per_minute": progress.per_minute,

@@ -199,7 +199,7 @@ class FleetScreen(Modal[None]):
         """Whether the state of a row and its details contain what is typed."""
         if not (words := self._query.casefold().split()):
             return True
-        text = " ".join((WORDS[self._list.state_of(row)], *self._describe(row))).casefold()
+        text = " ".join((WORDS[row.state], *self._describe(row))).casefold()
         return all(word in text for word in words)
 
     def _show_title(self) -> None:
@@ -231,15 +231,17 @@ class FleetScreen(Modal[None]):
         """Show how far the batches are, how long jobs wait, how fast it goes, and when it is done."""
         line = self.query_one("#fleet-progress", Static)
         line.display = progress.of_batches
-        left, now = progress.left_seconds, self._now()
+        left = progress.left_seconds
         # A batch of this machine, which has no owner, needs no worker.
-        lacks_workers = any(each.owner and each.over < each.total for each in fleet.batches) and not any(
-            each.is_alive(now) for each in fleet.workers
+        lacks_workers = any(each.owner and each.over < each.total for each in fleet.batches) and all(
+            each.state == "lost" for each in fleet.workers
         )
         facts = [
             f"{progress.done:,} of {progress.total:,} finished",
             *describe_counts({"failed": progress.failed, "cancelled": progress.cancelled}),
-            f"oldest waits {live_duration(max(0.0, now - progress.oldest))}" if progress.oldest else "",
+            f"oldest waits {live_duration(max(0.0, self._now() - progress.oldest))}"
+            if progress.oldest
+            else "",
             f"{progress.per_minute:.1f}/min" if progress.per_minute is not None else "",
             f"~{live_duration(left)} left" if left is not None else "",
             "no worker is alive" if lacks_workers else "",
@@ -348,7 +350,7 @@ class FleetScreen(Modal[None]):
         listed = self._list
         rows = [each for each in listed.listed if listed.name_of(each) in listed.marked]
         rows = rows or ([listed.chosen] if listed.chosen is not None else [])
-        if operation == "pause" and rows and all(listed.state_of(each) == "held" for each in rows):
+        if operation == "pause" and rows and all(each.state == "held" for each in rows):
             operation = "resume"
         paused = {each.id for each in self._fleet.batches if each.paused}
         if operation == "resume" and any(getattr(each, "batch", "") in paused for each in rows):

@@ -63,18 +63,14 @@ class FleetList(ColumnList[Any]):
         """The id of a row."""
         return row.name if isinstance(row, FleetWorker) else row.id
 
-    def state_of(self, row: AnyRow) -> FleetState:
-        """The state of a row."""
-        return row.state_at(self.now()) if isinstance(row, FleetWorker) else row.state
-
     def mark(self, row: AnyRow) -> tuple[str, Style]:
         """The sign of its state, or that it is marked."""
-        glyph = "●" if self.name_of(row) in self.marked else _MARKS[self.state_of(row)]
+        glyph = "●" if self.name_of(row) in self.marked else _MARKS[row.state]
         return glyph, self._style_of(row)
 
     def columns(self, width: int) -> Sequence[Column[Any]]:
         """The state, and as many columns as there is room for; `now` has what titles leave."""
-        state = Column[Any]("state", 9, lambda row: WORDS[self.state_of(row)], self._style_of, gap=0)
+        state = Column[Any]("state", 9, lambda row: WORDS[row.state], self._style_of, gap=0)
         of_kind = {"sessions": self._of_sessions, "batches": self._of_batches, "workers": self._of_workers}
         name, *others = of_kind[self.kind](width)
         room = width - 2 - state.width - name.gap - sum(each.gap + each.width for each in others)
@@ -88,8 +84,7 @@ class FleetList(ColumnList[Any]):
         return [state, Column(name.title, wide, name.text, name.style), *others]
 
     def _style_of(self, row: AnyRow) -> Style:
-        state = self.state_of(row)
-        name = {"crashed": "lost", "starting": "running"}.get(state, state.replace("_", "-"))
+        name = {"crashed": "lost", "starting": "running"}.get(row.state, row.state.replace("_", "-"))
         has_colour = f"fleet--{name}" in self.COMPONENT_CLASSES
         return self.get_component_rich_style(f"fleet--{name}") if has_colour else self.muted
 
