@@ -42,7 +42,7 @@ from ua_tui.tui.team.local_batch import LocalBatch
 from ua_tui.tui.team.reporters import Reporter
 from ua_tui.tui.team.result_output import LINES, ResultOutput, target_of
 from ua_tui.tui.terminal.apart import run_apart
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 MOST_EACH, MOST_ALL = 1.0, 50.0
 """The spending limits by default, in US dollars: of a job, and of the batch."""
@@ -190,7 +190,7 @@ def _end(output: ResultOutput, signals: list[int], reporter: Reporter, advice: s
         reporter.line("--retry-failed runs the failed ones again")
     reporter.line(output.summary(where))
     if signals:
-        return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]
+        return 128 + signals[0]
     return EXIT_FAILED if failed or output.left else 0
 
 
