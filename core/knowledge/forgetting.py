@@ -22,7 +22,7 @@ from ua_tui.core.knowledge.forgotten import (
 )
 from ua_tui.core.knowledge.index.database import reporting
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
+from ua_tui.core.knowledge.place import KnowledgePlace, exists, folder_key, folder_path
 from ua_tui.core.knowledge.search.candidates import Choice, Filters, Term
 from ua_tui.core.knowledge.search.query import conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
@@ -110,7 +110,7 @@ def forget(
         named = _titled(database, found, all_of)
         ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
         known = bool(database.rows("knows", folder=session))
-    if session and not known and not os.path.isdir(folder_path(place, session)):
+    if session and not known and not os.path.isdir(folder_path(place, session) or ""):
         raise KnowledgeError(f"there is no session {session}: `ua-tui sessions` lists them")
     kept = [_FILES, *([_SERVER] if isinstance(place, Address) else [])] if found else []
     if match and any(each.path for each in found):
@@ -134,7 +134,7 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
     Raises:
         KnowledgeError: it cannot be written.
     """
-    if version_of(place) is None:
+    if not exists(place):
         return
     key = folder_key(place, folder)
     with open_store(place) as store:
@@ -142,7 +142,7 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
             if not store.rows("is_shared", folder=key):
                 store.remove_session(key)
             return
-        store.add_forgotten(ForgottenEntry(tombstones=(session_tombstone(key),)))
+        store.forgotten_of().append(ForgottenEntry(tombstones=(session_tombstone(key),)))
         store.remove_session(key)
         with reporting(place, "read"):
             is_small = os.lstat(place).st_size < _QUICKLY_SCRUBBED
@@ -167,7 +167,7 @@ def _entry(
 def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
     """Remove from the knowledge base what an entry lists; gives sentences about what is left."""
     with open_store(place) as store:
-        store.add_forgotten(entry)
+        store.forgotten_of().append(entry)
         is_clean = store.finish_forgetting()
     if isinstance(place, Address):
         return

@@ -32,11 +32,6 @@ class ForgottenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 _DECODER = msgspec.json.Decoder(ForgottenEntry)
 
 
-def forgotten_file(database: Path) -> Path:
-    """The file beside the database with the tombstones."""
-    return database.with_name(f"{database.stem}-forgotten.jsonl")
-
-
 def session_tombstone(folder: str) -> str:
     """The tombstone of a session; a folder that was moved has the same one."""
     return _hash("session", _name(folder))
@@ -105,30 +100,26 @@ class Tombstones(ABC):
         self._entries[entry.id] = entry
         self._known.update(entry.tombstones)
 
-    def has_session(self, folder: str) -> bool:
-        """Whether a session is forgotten; `folder` as the database names it."""
-        return session_tombstone(folder) in self._known
-
-    def has_title(self, folder: str) -> bool:
-        """Whether the title of a session is forgotten."""
-        return title_tombstone(folder) in self._known
+    def __contains__(self, tombstone: str) -> bool:
+        """Whether it is on the list."""
+        return tombstone in self._known
 
     def has_document(self, folder: str, path: str, part: int, url: str) -> bool:
         """Whether a document is forgotten, by its session, its place in it, or its address."""
         # Mostly nothing is forgotten, and the hashes would cost more than the check.
         return bool(self._known) and (
             document_tombstone(folder, path, part) in self._known
-            or self.has_session(folder)
+            or session_tombstone(folder) in self._known
             or bool(url and source_tombstone(url) in self._known)
         )
 
 
 class ForgottenFile(Tombstones):
-    """The file of the tombstones, which is read again when it changes."""
+    """The file of the tombstones beside the database, which is read again when it changes."""
 
     def __init__(self, database: Path) -> None:
         super().__init__()
-        self.path = forgotten_file(database)
+        self.path = database.with_name(f"{database.stem}-forgotten.jsonl")
         self._read: tuple[int, ...] = ()
 
     def refresh(self) -> None:

@@ -22,8 +22,6 @@ KnowledgePlace = Path | Address
 """A SQLite file, or the PostgreSQL database of a team."""
 FILE = "knowledge.db"
 """The usual name of the file, which is in the folder of the sessions."""
-_ELSEWHERE = Path(os.devnull)
-"""Nothing can be below it."""
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -67,14 +65,9 @@ def written_place(place: KnowledgePlace) -> str:
     return place.url if isinstance(place, Address) else os.fspath(place)
 
 
-def version_of(place: KnowledgePlace) -> tuple[int, int] | None:
-    """What tells a file from another that replaced it; None if there is none.
-
-    A database of a team is always the same: `ua-tui team migrate` makes it, and it is not looked for here.
-    """
-    from ua_tui.core.storage.sqlite import identity
-
-    return (0, 0) if isinstance(place, Address) else identity(place)
+def exists(place: KnowledgePlace) -> bool:
+    """Whether there is a file; the database of a team, which `ua-tui team migrate` makes, is not looked for."""
+    return isinstance(place, Address) or os.path.lexists(place)
 
 
 def folder_key(place: KnowledgePlace, folder: Path) -> str:
@@ -89,35 +82,22 @@ def folder_key(place: KnowledgePlace, folder: Path) -> str:
     return folder.name if parent == place.parent.resolve() else str(parent / folder.name)
 
 
-def folder_path(place: KnowledgePlace, key: str) -> Path:
-    """Return the folder of the session that is named `key`; that of another machine does not exist."""
+def folder_path(place: KnowledgePlace, key: str) -> Path | None:
+    """Return the folder of the session that is named `key`, if it still exists; None if it is on another machine."""
     if isinstance(place, Address):
         host, _, path = key.partition(":")
-        return Path(path) if host == _host() else _ELSEWHERE / host / path.lstrip("/")
+        return Path(path) if host == _host() else None
     # An absolute path stays as it is.
     return place.parent.resolve() / key
 
 
-def is_here(place: KnowledgePlace, key: str) -> bool:
-    """Whether the session that is named `key` is, or was, on this machine."""
-    return not isinstance(place, Address) or key.partition(":")[0] == _host()
-
-
-def is_session(folder: Path) -> bool:
-    """Whether a folder is that of a session: it has a journal, and neither of the two is a link."""
+def journal_size(folder: Path) -> int | None:
+    """The bytes of a session's journal; None if a folder is none of a session: one of the two is missing, or a link."""
     try:
-        return stat.S_ISDIR(os.lstat(folder).st_mode) and stat.S_ISREG(os.lstat(folder / JOURNAL).st_mode)
+        is_folder, journal = stat.S_ISDIR(os.lstat(folder).st_mode), os.lstat(folder / JOURNAL)
     except (OSError, ValueError):
-        return False
-
-
-def journal_size(folder: Path) -> int:
-    """The bytes of a session's journal; 0 if there is none, or it is a link."""
-    try:
-        found = os.lstat(folder / JOURNAL)
-    except (OSError, ValueError):
-        return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+        return None
+    return journal.st_size if is_folder and stat.S_ISREG(journal.st_mode) else None
 
 
 @cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +10,8 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.forgotten import ForgottenFile
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, journal_size, version_of
+from ua_tui.core.knowledge.forgotten import ForgottenFile, session_tombstone
+from ua_tui.core.knowledge.place import KnowledgePlace, exists, folder_key, folder_path, journal_size
 from ua_tui.core.knowledge.records import KINDS
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
@@ -61,7 +59,7 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
     """
     problems: list[str] = []
     places: dict[str, int] = {}
-    found = Status(path=place, exists=version_of(place) is not None)
+    found = Status(path=place, exists=exists(place))
     if found.exists:
         try:
             found, places = _counted(place, model)
@@ -83,13 +81,12 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
     size = 0
     for each in (place, *sidecars(place)):
         with suppress(OSError):
-            if stat.S_ISREG((state := os.lstat(each)).st_mode):
-                size += state.st_size
+            size += each.lstat().st_size
     return msgspec.structs.replace(
         found,
         size=size,
         forgotten=len(known),
-        lagging={key: missing for key, missing in lagging.items() if not known.has_session(key)},
+        lagging={key: missing for key, missing in lagging.items() if session_tombstone(key) not in known},
         problems=tuple(problems),
     )
 
@@ -111,8 +108,8 @@ def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]
     """The sessions below `base`, and those that are known, whose journals are longer than what was read of them."""
     keys = dict.fromkeys(places)
     if base is not None:
-        with suppress(OSError), os.scandir(base / WORKSPACES) as entries:
-            folders = (Path(each.path) for each in entries if each.is_dir(follow_symlinks=False))
-            keys |= dict.fromkeys(folder_key(place, folder) for folder in folders)
-    missing = {key: journal_size(folder_path(place, key)) - places.get(key, 0) for key in keys}
+        with suppress(OSError):
+            keys |= dict.fromkeys(folder_key(place, folder) for folder in (base / WORKSPACES).iterdir())
+    folders = {key: folder for key in keys if (folder := folder_path(place, key)) is not None}
+    missing = {key: (journal_size(folder) or 0) - places.get(key, 0) for key, folder in folders.items()}
     return dict(sorted(((key, size) for key, size in missing.items() if size > 0), key=lambda each: -each[1]))

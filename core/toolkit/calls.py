@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core import log
-from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
+from ua_tui.core.errors import ConnectionFailed, KnowledgeError, UniversalAgentError
 from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.tasks import end_tasks
 from ua_tui.core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope, OnRequest
@@ -85,8 +85,13 @@ class ToolContext(msgspec.Struct, eq=False, dict=True):
 
     @cached_property
     def knowledge(self) -> KnowledgeSearch:
-        """What earlier sessions found; only threads may ask for it and use it."""
-        assert self.open_knowledge is not None
+        """What earlier sessions found; only threads may ask for it and use it.
+
+        Raises:
+            KnowledgeError: the settings turn the knowledge base off.
+        """
+        if self.open_knowledge is None:
+            raise KnowledgeError("there is no knowledge base: the setting `knowledge` is off")
         return self.open_knowledge()
 
     async def remote(self) -> RemoteFiles:

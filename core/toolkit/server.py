@@ -18,7 +18,6 @@ from ua_tui.core import log
 from ua_tui.core.connections.progress import send_progress, send_request
 from ua_tui.core.connections.toolkit import ToolkitStart
 from ua_tui.core.connections.toolkit_tools import PROGRAM
-from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.redaction.sharing import learn_secrets
@@ -35,6 +34,7 @@ from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
 from ua_tui.core.web_reader import Blacklist
 
 if TYPE_CHECKING:
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
     from ua_tui.core.net.client import Fetcher
     from ua_tui.core.toolkit.remote import RemoteFiles
 
@@ -77,12 +77,12 @@ def open_calls(given: str) -> ToolCalls:
         return fetcher
 
     _set_variables(start.postgres_file, redactor)
-    open_knowledge = None
-    if start.knowledge:
-        from ua_tui.core.knowledge.place import read_place
 
-        open_knowledge = partial(
-            open_earlier,
+    def open_knowledge() -> KnowledgeSearch:
+        from ua_tui.core.knowledge.place import read_place
+        from ua_tui.core.knowledge.search.search import open_earlier
+
+        return open_earlier(
             read_place(start.knowledge),
             session=workspace.path,
             demo=start.demo,
@@ -104,7 +104,7 @@ def open_calls(given: str) -> ToolCalls:
         learn_secrets=partial(learn_secrets, secrets, redactor) if secrets else None,
         send_progress=partial(send_progress, progress) if progress else None,
         on_request=partial(send_request, progress) if progress else None,
-        open_knowledge=open_knowledge,
+        open_knowledge=open_knowledge if start.knowledge else None,
         page_age=start.page_age,
     )
     return ToolCalls(context, TOOLS)

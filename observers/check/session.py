@@ -21,7 +21,7 @@ from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
-from ua_tui.core.knowledge.access import open_earlier
+from ua_tui.core.knowledge.search.search import KnowledgeSearch, open_earlier
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
@@ -53,7 +53,6 @@ from ua_tui.observers.knowledge.documents import SavedFile, page_documents
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
-    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 LARGEST = 16_000_000
 """Characters of all sources together; what comes behind them is left out."""

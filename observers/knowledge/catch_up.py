@@ -16,7 +16,7 @@ from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import emptied
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_session, journal_size
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, journal_size
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
@@ -89,17 +89,19 @@ def catch_up(
     # A folder without sessions may be that of a disk that is not mounted.
     for key in known if names and store.follows_folders else ():
         folder = folder_path(store.path, key)
-        if folder.parent == sessions and not _is_folder(folder):
+        if folder is not None and folder.parent == sessions and not _is_folder(folder):
             store.remove_session(key)
             yield
     # Those that are elsewhere have not been read since the file was emptied.
     unread = [folder_path(store.path, key) for key, cursor in known.items() if cursor == Cursor()]
-    elsewhere = [folder for folder in unread if folder.parent != sessions and is_session(folder)]
+    elsewhere = [
+        each for each in unread if each and each.parent != sessions and journal_size(each) is not None
+    ]
     folders = [*(sessions / name for name in names), *elsewhere]
     for number, folder in enumerate(reversed(folders) if oldest_first else folders):
         on_progress(number, len(folders))
         cursor = known.get(folder_key(store.path, folder), Cursor())
-        more: bool | None = journal_size(folder) not in (0, cursor.place)
+        more: bool | None = journal_size(folder) not in (None, 0, cursor.place)
         while more:
             try:
                 more = index_piece(store, folder, redactor)
@@ -143,7 +145,8 @@ def update(
         if again:
             store.rows("begin_rebuild")
         for key in store.cursors() if again and isinstance(place, Address) else ():
-            if folder_path(place, key).parent == (base / WORKSPACES).resolve():
+            folder = folder_path(place, key)
+            if folder is not None and folder.parent == (base / WORKSPACES).resolve():
                 store.remove_session(key)
         # The oldest first: a search that runs out of time has seen the last passages.
         pieces = catch_up(

@@ -40,11 +40,7 @@ def read_content(root: Root, path: str, *, digest: bool = False) -> Content | No
         WorkspaceError: there is no such file, it is damaged, or it cannot be read.
     """
     with opened(root, path) as (file, is_packed):
-        if is_packed:
-            data = Unpacked(file).read(LARGEST + 1)
-        else:
-            data = file.read(_HEAD)
-            data += b"" if is_binary(data) else file.read(LARGEST + 1 - len(data))
+        data = (Unpacked(file) if is_packed else file).read(LARGEST + 1)
         if is_binary(data):
             return None
         found = None

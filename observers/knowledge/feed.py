@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.knowledge import access
-from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, version_of
+from ua_tui.core.knowledge.place import KnowledgePlace, Origin, exists, folder_key
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.text import clean_line
@@ -64,6 +65,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     retry: float = 2.0
 
 
+@dataclass(eq=False)
 class _Repeated:
     """A thread that works after an event, and again when the work said; it repeats what failed, and reports it once.
 
@@ -76,35 +78,28 @@ class _Repeated:
         later: what a person can expect after a failure.
     """
 
-    def __init__(
-        self,
-        name: str,
-        work: Callable[[], float],
-        later: str,
-        database: KnowledgePlace,
-        redactor: Redactor,
-        publish: Callable[[Event], object],
-        pace: Pace,
-    ) -> None:
-        self.is_over = False
-        self.failures = 0
-        self.schedule = Schedule(name)
-        self._work = work
-        self._later = later
-        self._database = database
-        self._redactor = redactor
-        self._pace = pace
+    name: str
+    work: Callable[[], float]
+    later: str
+    database: KnowledgePlace
+    redactor: Redactor
+    publish: Callable[[Event], object]
+    pace: Pace
+    is_over: bool = False
+    failures: int = 0
 
-        def publish_unless_over(event: Event) -> None:
-            # No event may follow the end of a session.
-            if not self.is_over:
-                publish(event)
+    def __post_init__(self) -> None:
+        self.schedule = Schedule(self.name)
+        self._publish_soon = in_loop(self._publish)
 
-        self._publish = in_loop(publish_unless_over)
+    def _publish(self, event: Event) -> None:
+        # No event may follow the end of a session.
+        if not self.is_over:
+            self.publish(event)
 
     def wake(self) -> None:
         """Work soon, unless something failed: that is repeated when its time has come, whatever happens meanwhile."""
-        self.schedule.plan(self._work_unless_failing, self._pace.wake)
+        self.schedule.plan(self._work_unless_failing, self.pace.wake)
 
     def _work_unless_failing(self) -> None:
         if not self.failures:
@@ -115,10 +110,10 @@ class _Repeated:
         if self.is_over:
             return
         try:
-            wait = self._work()
+            wait = self.work()
         except Exception as error:
             self.failures += 1
-            wait = min(self._pace.retry * 2 ** min(self.failures - 1, 10), self._pace.check)
+            wait = min(self.pace.retry * 2 ** min(self.failures - 1, 10), self.pace.check)
             self._report(error)
         else:
             self.failures = 0
@@ -127,13 +122,14 @@ class _Repeated:
 
     def _report(self, error: Exception) -> None:
         if not isinstance(error, KnowledgeError):
-            subject = f"the knowledge base {self._database} could not be updated"
+            subject = f"the knowledge base {self.database} could not be updated"
             log.error("%s", subject, exc_info=error)
             error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
         log.info("failed: %s", error)
         # What another program does to the file may fail once.
         if self.failures == 2 or (self.failures == 1 and isinstance(error, KnowledgeEmptied)):
-            self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self._later}"), self._redactor))
+            failure = KnowledgeError(f"{error}; {self.later}")
+            self._publish_soon(error_raised(KNOWLEDGE, failure, self.redactor))
 
 
 class KnowledgeFeed:
@@ -291,7 +287,7 @@ class VectorFeed:
     # -- in the thread ------------------------------------------------------------------------------
 
     def _work(self) -> float:
-        if version_of(self._database) is None:
+        if not exists(self._database):
             return self._pace.check
         model = self._embedder.model
         with access.open_store(self._database) as store:

@@ -40,10 +40,10 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
-    answer = search.passages(text, **filters)
-    passages = [each for each in answer.ranked if each.kind != "query"]
-    texts = answer.matches.places([each.text for each in passages])
-    titles = answer.matches.places([each.title for each in passages])
+    with search.passages(text, **filters) as answer:
+        passages = [each for each in answer.ranked if each.kind != "query"]
+        texts = answer.matches.places([each.text for each in passages])
+        titles = answer.matches.places([each.title for each in passages])
     found: list[tuple[int, Hit]] = []
     for passage, in_text, in_title in zip(passages, texts, titles, strict=True):
         found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})

@@ -239,21 +239,15 @@ def open_reader(path: Path) -> sqlite3.Connection:
             raise KnowledgeError(
                 f"there is no knowledge base {_shown(path)}: it is created when a session runs"
             )
-        connection = sqlite.connect_reader(path, check)
-        _add_functions(connection)
-    return connection
+        return sqlite.connect_reader(path, check)
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open a connection as it is, in a mode of SQLite: `rw` or `ro`."""
     connection = sqlite.connect(path, mode)
-    _add_functions(connection)
-    return connection
-
-
-def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed", 1, indexed, deterministic=True)
     connection.create_function("of_hex", 1, bytes.fromhex, deterministic=True)
+    return connection
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -47,7 +47,7 @@ class SqliteStore(KnowledgeStore):
     To be read only, it is opened when it is first needed, and again when it was replaced.
     """
 
-    statements = read_statements(str(Path(__file__).with_name("sqlite.toml")))
+    statements = read_statements(__file__, "sqlite.toml")
     path: Path
     follows_folders = True
 
@@ -200,7 +200,8 @@ class SqliteStore(KnowledgeStore):
 
     # -- writing
 
-    def _forgotten_of(self, folder: str = "") -> ForgottenFile:
+    def forgotten_of(self, folder: str = "") -> ForgottenFile:
+        """The list in the file beside this one."""
         return self._forgotten
 
     @contextmanager

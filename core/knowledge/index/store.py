@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import re
 import time
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import msgspec
 
 from ua_tui.core.json_values import table_of
-from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones
+from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones, session_tombstone, title_tombstone
 from ua_tui.core.knowledge.index.chunks import Chunk, body_hash, split_chunks, storable
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Batch, Cursor, FoundDocument, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Filters, Found, Term
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
 _DOCUMENTS = 40
 """Documents that are removed in one transaction, for which other programs wait."""
-_LARGEST = (1 << 63) - 1
-"""The largest number of a document, and the largest of all in SQLite."""
-_MOST_SPACE = 10_000
-"""Characters between two passages; a file of somebody else may say anything."""
 
 _AMONG = re.compile(r"IN \(:(\w+)\)")
 _PARAMETER = re.compile(r"(?<![\w:]):(\w+)")
@@ -73,7 +67,7 @@ class KnowledgeStore(ABC):
         if read_only:
             return
         try:
-            self._forgotten_of().refresh()
+            self.forgotten_of().refresh()
         except BaseException:
             self.close()
             raise
@@ -128,7 +122,7 @@ class KnowledgeStore(ABC):
     # -- and to write
 
     @abstractmethod
-    def _forgotten_of(self, folder: str = "") -> Tombstones:
+    def forgotten_of(self, folder: str = "") -> Tombstones:
         """The list of what was forgotten that holds for a session, or for everything that is removed here."""
 
     @abstractmethod
@@ -173,37 +167,6 @@ class KnowledgeStore(ABC):
     def passages(self, chunks: Sequence[int]) -> list[Found]:
         """The passages with these numbers, in any order; a number that is not there is left out."""
         return [Found(**row) for row in self.records("passages", ids=[*chunks])]
-
-    def later_versions(self, documents: Sequence[int], filters: Filters) -> list[Found]:
-        """The passages of the pages that were fetched later from the addresses of documents."""
-        found = self.rows("later", filters, ids=[*documents])
-        return self.passages([chunk for (chunk,) in found]) if found else []
-
-    def vectors(self, model: str, ask: Ask) -> Iterator[Sequence[tuple[int, bytes]]]:
-        """Give the vectors of a model in batches, as numbers of passages with their vectors, the newest first.
-
-        Words that need not be there are not looked at. An empty vector is left out.
-        """
-        last = _LARGEST
-        while batch := self.rows("vectors_of", ask.required(), model=model, last=last):
-            yield batch
-            last = batch[-1][0] - 1
-
-    def document(self, number: int, filters: Filters = ()) -> FoundDocument | None:
-        """The document with this number and its text; None if there is none that fulfils the conditions."""
-        for row in self.records("document", filters, id=number) if abs(number) <= _LARGEST else ():
-            parts: list[str] = []
-            at = 0
-            for start, end, text in self.rows("pieces", id=number):
-                # Between two passages is only white space, which was not stored.
-                parts += ["\n" * min(max(start - at, 0), _MOST_SPACE), text]
-                at = end
-            return FoundDocument(**row, text="".join(parts))
-        return None
-
-    def sources(self, url: str, filters: Filters = ()) -> list[FoundDocument]:
-        """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
-        return [FoundDocument(**row) for row in self.records("copies", filters, url=url)]
 
     def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
         """Run one of the statements, with conditions."""
@@ -264,14 +227,14 @@ class KnowledgeStore(ABC):
         """
         # Of two documents in the same place the last one stays.
         given = {(each[0]["path"], each[0]["part"]): each for each in map(_prepared, batch.documents)}
-        known = self._forgotten_of(folder)
+        known = self.forgotten_of(folder)
         with self._transaction():
             # Whoever forgets something adds it to the list first, and removes it in a transaction.
             known.refresh()
             session = self._session(folder, before)
             if session is None:
                 return False
-            if not known.has_session(folder):
+            if session_tombstone(folder) not in known:
                 self._put(session, folder, batch, given, known)
             self.rows("put_cursor", session=session, seq=batch.after.seq, place=batch.after.place)
         return True
@@ -287,20 +250,17 @@ class KnowledgeStore(ABC):
                     self.rows("drop_session", folder=folder)
             time.sleep(PAUSE_SECONDS)
 
-    def add_forgotten(self, entry: ForgottenEntry) -> None:
-        """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
-        self._forgotten_of().append(entry)
-
     def finish_forgetting(self) -> bool:
         """Remove what was put on the list since the last time; returns whether no byte of it is left in the file."""
-        self._forgotten_of().refresh()
-        pending = self._forgotten_of().pending
+        known = self.forgotten_of()
+        known.refresh()
+        pending = known.pending
         if pending:
-            self._remove_forgotten()
+            self._remove_forgotten(known)
             if not self.scrub():
                 return False
         for entry in pending:
-            self._forgotten_of().append(ForgottenEntry(id=entry.id, done=True))
+            known.append(ForgottenEntry(id=entry.id, done=True))
         return True
 
     # -- vectors
@@ -326,7 +286,7 @@ class KnowledgeStore(ABC):
         """Store what is not forgotten; documents in the same places, and of files that were read again, are removed."""
         if batch.title is not None:
             title = storable(batch.title)
-            title = "" if known.has_title(folder) else title
+            title = "" if title_tombstone(folder) in known else title
             self.rows("put_facts", session=session, title=title, demo=batch.demo)
         for call in batch.calls:
             self.rows("put_call", session=session, **msgspec.structs.asdict(call))
@@ -353,16 +313,15 @@ class KnowledgeStore(ABC):
             self.rows("remove_documents", ids=documents)
         return bool(documents)
 
-    def _remove_forgotten(self) -> None:
+    def _remove_forgotten(self, known: Tombstones) -> None:
         """Remove everything on the list."""
-        known = self._forgotten_of()
         found = [number for number, *place in self.rows("all_documents") if known.has_document(*place)]
         for at in range(0, len(found), _DOCUMENTS):
             with self._transaction():
                 self._remove("documents_among", ids=found[at : at + _DOCUMENTS])
             time.sleep(PAUSE_SECONDS)
-        gone = [folder for folder in self.cursors() if known.has_session(folder)]
-        untitled = [folder for folder, _ in self.rows("titles") if known.has_title(folder)]
+        gone = [folder for folder in self.cursors() if session_tombstone(folder) in known]
+        untitled = [folder for folder, _ in self.rows("titles") if title_tombstone(folder) in known]
         with self._transaction():
             self.rows("remove_titles", folders=[*untitled, *gone])
             self.rows("remove_calls", folders=gone)
@@ -394,12 +353,12 @@ def _address(url: str) -> tuple[str, str]:
         return key, ""
 
 
-def read_statements(file: str) -> Mapping[str, Any]:
-    """The statements of every database, with those of a file of its own and in its words.
+def read_statements(module: str, name: str) -> Mapping[str, Any]:
+    """The statements of every database, with those of a file beside a module and in its words.
 
     Of a parameter `:name` and of `IN (:name)`, for a list, the file says how they are written.
     """
-    own = tomllib.loads(Path(file).read_text("utf-8"))
+    own = table_of(module, name)
     every = table_of(__file__, "statements.toml")
     parts = own.pop("parts")
     where = every.pop("where") | own.pop("where")

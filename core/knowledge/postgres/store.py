@@ -12,7 +12,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -63,7 +62,7 @@ class PostgresStore(KnowledgeStore):
         origins: the sessions of the team that are on this machine, by their names; others are not of the team.
     """
 
-    statements = read_statements(str(Path(__file__).with_name("postgres.toml")))
+    statements = read_statements(__file__, "postgres.toml")
     path: Address
     follows_folders = False
 
@@ -229,7 +228,7 @@ class PostgresStore(KnowledgeStore):
 
     # -- writing
 
-    def _forgotten_of(self, folder: str = "") -> ForgottenRows:
+    def forgotten_of(self, folder: str = "") -> ForgottenRows:
         """The list of what was forgotten that holds for a session, which depends on whose it is."""
         owner = self._origins[folder].owner if folder in self._origins else None
         if owner not in self._forgotten:

@@ -61,14 +61,14 @@ def time_words(words: Sequence[str], now: datetime) -> tuple[slice, float, float
 def _range(text: str, now: datetime) -> tuple[datetime, datetime | None] | None:
     """The beginning of a time, and that of what follows it unless it lasts until now."""
     today = _midnight(now)
-    if text in _units():
-        unit, back = _units()[text]
+    data = _data()
+    if text in data["times"]:
+        unit, back = data["times"][text]
         days = {"d": 0, "w": today.weekday(), "mo": today.day - 1, "y": today.timetuple().tm_yday - 1}
         first = _later(today - timedelta(days[unit]), -back, unit)
         return first, _later(first, 1, unit)
     if ago := _LAST.fullmatch(text):
         return _later(now, -int(ago[1] or 1), "mo" if ago[2] == "month" else ago[2][0]), None
-    data = _data()
     leading, *rest = text.split(" ")
     if leading not in (*data["in"], *data["since"]):
         # A month alone may be any other word.
@@ -98,15 +98,3 @@ def _later(moment: datetime, count: int, unit: str) -> datetime:
 @cache
 def _data() -> dict[str, Any]:
     return table_of(__file__, "dates.toml", dict[str, Any])
-
-
-@cache
-def _units() -> dict[str, tuple[str, int]]:
-    """The unit of words for a time, and how many of it they are back."""
-    data = _data()
-    return {
-        words: (unit, int(back))
-        for unit in ("d", "w", "mo", "y")
-        for back, every in data[unit].items()
-        for words in every
-    }

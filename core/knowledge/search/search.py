@@ -12,11 +12,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
+from ua_tui.core import log
 from ua_tui.core.concurrency.cancellation import stop_flag
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Results
 from ua_tui.core.knowledge.search.candidates import (
     MOST_CANDIDATES,
@@ -34,6 +39,7 @@ from ua_tui.core.knowledge.search.ranking import Matches, fused, rank
 from ua_tui.core.knowledge.search.terms import corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.postgres.address import Address
 from ua_tui.core.text import without_surrogates
 
 BUDGET = 1.0
@@ -42,6 +48,10 @@ TYPING_BUDGET = 0.04
 """The same while a person types: a quick answer is worth more than a complete one."""
 MOST_WORDS = 12
 """Words of a query for which candidates are looked for: the rarest. All words count in the ranking."""
+_LARGEST = (1 << 63) - 1
+"""The largest number of a document, and the largest of all in SQLite."""
+_MOST_SPACE = 10_000
+"""Characters between two passages; a file of somebody else may say anything."""
 _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
 _NO_WORDS = "there is no word to search for: only letters and digits are searched."
@@ -52,32 +62,39 @@ _NONE_THEN = (
 
 
 class Passages(NamedTuple):
-    """Passages, the best first, with what `Results` says of a search; `matches` finds the words that were searched."""
+    """Passages, the best first, with what `Results` says of a search.
+
+    `matches` finds the words that were searched, and `within` is what had to hold beside the query.
+    """
 
     ranked: list[Found]
     matches: Matches
     notices: tuple[str, ...]
     partial: bool = False
+    within: Filters = ()
 
 
 class KnowledgeSearch:
-    """Answers queries from a database.
+    """Answers queries from a knowledge base, of which nothing is read before the first one.
 
     All methods block. They may be called in any thread; a call waits until the one before it has ended. Each raises
     `KnowledgeError` if there is a knowledge base that cannot be read; where there is none, nothing is found.
 
     Args:
-        database: what has the documents.
+        place: where the knowledge base is.
         budget: the seconds after which a search answers with what it has.
         clock: gives the time in seconds, for the budget.
         embedder: makes the vector of a query, so that texts with a similar meaning are found; None for no such search.
         stays_open: whether it is open between two questions.
         scope: what must hold for every document that is found, as `conditions` of the queries takes it.
+
+    Raises:
+        KnowledgeError: the packages for a team's database are missing.
     """
 
     def __init__(
         self,
-        database: KnowledgeStore,
+        place: KnowledgePlace,
         *,
         budget: float = BUDGET,
         clock: Callable[[], float] = time.monotonic,
@@ -85,8 +102,8 @@ class KnowledgeSearch:
         stays_open: bool = True,
         **scope: Any,
     ) -> None:
-        self.place = database.path
-        self._database = database
+        self.place = place
+        self._database = open_store(place, read_only=True)
         self._stays_open = stays_open
         self._scope = conditions(**scope)
         self._budget = budget
@@ -117,13 +134,8 @@ class KnowledgeSearch:
             scope: what else must hold for a document, as `ua_tui.core.knowledge.search.query.conditions` takes it.
         """
         began = time.perf_counter()
-        within = [*self._scope, *conditions(**scope)]
-        with self._reading() as notices:
-            if notices is None:
-                return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
-            answer = self._answer(text, within, budget, typing=typing)
-            pages = pages_of(answer.ranked)
-            hits = self._hits(pages[: max(limit, 0)], answer.matches, within)
+        with self.passages(text, budget=budget, typing=typing, **scope) as answer:
+            hits = self._hits(pages_of(answer.ranked)[: max(limit, 0)], answer)
         if stop_flag().is_set():
             return Results(partial=True)
         has_all = any(each.full for each in answer.ranked)
@@ -131,29 +143,52 @@ class KnowledgeSearch:
             hits=hits,
             partial=answer.partial,
             relaxed=bool(hits) and not has_all,
-            notices=(*answer.notices, *notices),
+            notices=answer.notices,
             ms=(time.perf_counter() - began) * 1_000,
         )
 
-    def passages(self, text: str, **scope: Any) -> Passages:
-        """Find passages; the filters are those of `search`."""
+    @contextmanager
+    def passages(
+        self, text: str, *, budget: float | None = None, typing: bool = False, **scope: Any
+    ) -> Iterator[Passages]:
+        """Find passages as `search` finds documents; what the block reads is read as it was when they were found."""
+        now = datetime.now().astimezone()
+        query = parse_query(text, now)
         within = [*self._scope, *conditions(**scope)]
         with self._reading() as notices:
             if notices is None:
-                return Passages([], Matches((), self._tokenizer), (_MISSING,))
-            answer = self._answer(text, within)
-        return answer._replace(notices=(*answer.notices, *notices))
+                answer = Passages([], Matches((), self._tokenizer), (*query.notices, _MISSING))
+            else:
+                # Of the time that its words mean, or of all times if there are none.
+                only = timed(query, now)
+                answer = self._ranked(only or query, within, budget, typing=typing)
+                if only is not None and not (answer.ranked or answer.partial):
+                    answer = self._ranked(query, within, budget, typing=typing)
+                    answer = answer._replace(notices=(*answer.notices, _NONE_THEN))
+            yield answer._replace(within=within, notices=(*answer.notices, *(notices or ())))
 
     def document(self, number: int) -> FoundDocument | None:
         """Read a document by its number; None if there is none."""
         with self._reading() as notices:
-            return None if notices is None else self._database.document(number, self._scope)
+            if notices is None or abs(number) > _LARGEST:
+                return None
+            for row in self._database.records("document", self._scope, id=number):
+                parts: list[str] = []
+                at = 0
+                for start, end, text in self._database.rows("pieces", id=number):
+                    # Between two passages is only white space, which was not stored.
+                    parts += ["\n" * min(max(start - at, 0), _MOST_SPACE), text]
+                    at = end
+                return FoundDocument(**row, text="".join(parts))
+        return None
 
     def sources(self, url: str) -> list[FoundDocument]:
-        """List the copies of a page that sessions fetched, the newest first."""
+        """List the copies of a page that sessions fetched, the newest first, at most 200."""
         with self._reading() as notices:
+            if notices is None:
+                return []
             key = canonical_url(without_surrogates(url))
-            return [] if notices is None else self._database.sources(key, self._scope)
+            return [FoundDocument(**row) for row in self._database.records("copies", self._scope, url=key)]
 
     def changed(self) -> bool:
         """Whether something was stored or removed since the last call; the first call returns False."""
@@ -176,19 +211,6 @@ class KnowledgeSearch:
         with self._lock:
             self._database.close()
             self._tokenizer.close()
-
-    def _answer(
-        self, text: str, within: Filters, budget: float | None = None, *, typing: bool = False
-    ) -> Passages:
-        """Find passages for a text: of the time that its words mean, or of all times if there are none."""
-        now = _now()
-        query = parse_query(text, now)
-        only = timed(query, now)
-        answer = self._ranked(only or query, within, budget, typing=typing)
-        if only is None or answer.ranked or answer.partial:
-            return answer
-        answer = self._ranked(query, within, budget, typing=typing)
-        return answer._replace(notices=(*answer.notices, _NONE_THEN))
 
     def _ranked(self, query: SearchQuery, within: Filters, budget: float | None, *, typing: bool) -> Passages:
         terms, without = make_terms(query, self._tokenizer, typing=typing)
@@ -227,22 +249,25 @@ class KnowledgeSearch:
     def _corrected(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], list[str]]:
         """The terms; for a word that no passage has, one that is spelt like it."""
         words, notices = [], []
+
+        def similar(word: str) -> list[str]:
+            return [found for (found,) in self._database.rows("similar", word=word)]
+
         for term in terms:
-            other = None if term.passages else corrected(term, self._similar, self._tokenizer)
+            other = None if term.passages else corrected(term, similar, self._tokenizer)
             if other is not None:
                 typed, searched = term.typed, other.choices[0].text
                 notices.append(f"no text contains “{typed}”: “{searched}” was searched for instead.")
             words.append(term if other is None else self._database.counted([other])[1][0])
         return tuple(words), notices
 
-    def _similar(self, word: str) -> list[str]:
-        return [found for (found,) in self._database.rows("similar", word=word)]
-
     def _near(self, model: str, vector: bytes, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """The passages whose meaning is nearest, the nearest first; of the newest ones, if the time is too short."""
         near: list[tuple[float, int]] = []
-        is_late = False
-        for batch in self._database.vectors(model, ask):
+        is_late, last = False, _LARGEST
+        # The newest come first. Words that need not be there are not looked at.
+        while batch := self._database.rows("vectors_of", ask.required(), model=model, last=last):
+            last = batch[-1][0] - 1
             values = similarities(vector, [data for _, data in batch])
             near += zip(values, (chunk for chunk, _ in batch), strict=True)
             near = heapq.nlargest(MOST_CANDIDATES, near)
@@ -251,12 +276,13 @@ class KnowledgeSearch:
         order = {chunk: place for place, (_, chunk) in enumerate(near)}
         return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
 
-    def _hits(self, pages: Sequence[Page], matches: Matches, within: Filters) -> tuple[Hit, ...]:
+    def _hits(self, pages: Sequence[Page], answer: Passages) -> tuple[Hit, ...]:
         """The hits of pages, each with its best passage, and what newer versions of a page say."""
         chosen = [page.first for page in pages]
         ids = [found.id for found in chosen if found.kind == "article" and found.url]
-        later = self._database.later_versions(ids, within) if ids else []
-        places = matches.marks([found.text for found in chosen])
+        newer = self._database.rows("later", answer.within, ids=ids) if ids else []
+        later = self._database.passages([chunk for (chunk,) in newer]) if newer else []
+        places = answer.matches.marks([found.text for found in chosen])
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
@@ -265,5 +291,34 @@ class KnowledgeSearch:
         return tuple(hits)
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
+def open_earlier(
+    place: KnowledgePlace,
+    *,
+    session: Path,
+    demo: bool,
+    embeddings_file: Path | None = None,
+    add_secret: Callable[[str], object] = lambda _secret: None,
+) -> KnowledgeSearch:
+    """Open what answers the agent of a session: what sessions of its kind, of the demo or not, found before it.
+
+    What this `session` read is in its workspace, and an address that its agent wrote there must not come back as one
+    that was found. `embeddings_file` is the private file with the server for the search by meaning (an `Embedder` as
+    JSON), and `add_secret` is called with the key of that server, to have it masked.
+    """
+    embedder = None
+    if embeddings_file is not None:
+        try:
+            embedder = msgspec.json.decode(embeddings_file.read_bytes(), type=Embedder)
+            if embedder.key:
+                add_secret(embedder.key)
+        except (OSError, msgspec.MsgspecError) as error:
+            # The search for words does not depend on it.
+            log.warning("no search by meaning: %s", type(error).__name__)
+    return KnowledgeSearch(
+        place,
+        embedder=embedder,
+        # Connections are what a server has few of, and sessions many.
+        stays_open=not isinstance(place, Address),
+        demo=demo,
+        without_session=folder_key(place, session),
+    )

@@ -12,7 +12,7 @@ import msgspec
 from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.index.chunks import body_hash
-from ua_tui.core.knowledge.place import folder_path, is_here
+from ua_tui.core.knowledge.place import folder_path
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
@@ -50,7 +50,7 @@ def earlier_copy(
     for page in base.sources(url):
         if not 0 <= now.timestamp() - page.made_at <= max_age:
             continue
-        folder = folder_path(base.place, page.session) if is_here(base.place, page.session) else None
+        folder = folder_path(base.place, page.session)
         # The file of another machine is not here: its text is in the knowledge base of the team.
         data = b"" if folder is None else _read(folder, page.path)
         known = None if data is None else base.document(page.id)
@@ -60,7 +60,7 @@ def earlier_copy(
         article = _decoded(data) if data else None
         is_as_indexed = article is not None and body_hash(article.text)[0] == page.hash
         if folder is None or not is_as_indexed or not _is_as_saved(folder, page.path, data or b""):
-            article = None if page.partial else _of_document(known)
+            article = None if page.partial else article_of(known)
         if article is not None and article.text:
             moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
             article = msgspec.structs.replace(
@@ -79,10 +79,11 @@ def _read(folder: Path, path: str) -> bytes | None:
     return b"" if data is not None and len(data) > _LARGEST else data
 
 
-def _of_document(known: FoundDocument) -> Article:
+def article_of(known: FoundDocument) -> Article:
+    """A document of the knowledge base as an article."""
     return Article(
         title=known.title,
-        url="",
+        url=known.url,
         author=known.author or None,
         site=known.site or None,
         date=known.date or None,

@@ -141,8 +141,6 @@ async def knowledge_sources(
 
 async def _asked(context: ToolContext, question: Callable[[KnowledgeSearch], T]) -> T:
     """What a thread answers to a question to the knowledge base, which the first one opens."""
-    if context.open_knowledge is None:
-        raise KnowledgeError("there is no knowledge base: the setting `knowledge` is off")
     return await asyncio.to_thread(lambda: question(context.knowledge))
 
 

@@ -23,10 +23,11 @@ from pathlib import Path
 
 from tests.bench.knowledge.team import team_database
 from tests.bench.table import Row
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.knowledge.search.embeddings import Embedder
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 VARIABLE = "UA_TUI_COLLECTIONS"
@@ -95,7 +96,7 @@ def ranked_by_search(
     place: KnowledgePlace, collection: Collection, embedder: Embedder | None = None
 ) -> Mapping[int, list[int]]:
     """The first documents that the search finds for each query."""
-    with closing(open_search(place, budget=60, embedder=embedder)) as search:
+    with closing(KnowledgeSearch(place, budget=60, embedder=embedder)) as search:
         return {
             number: [int(hit.path.removesuffix(".md")) for hit in search.search(text, limit=FIRST).hits]
             for number, text in collection.queries.items()

@@ -9,8 +9,7 @@ from pathlib import Path
 from tests.bench.knowledge.questions import ask
 from tests.bench.knowledge.sessions import Session, invent_sessions, write_session
 from tests.bench.table import Row
-from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.search.search import TYPING_BUDGET
+from ua_tui.core.knowledge.search.search import TYPING_BUDGET, KnowledgeSearch
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
@@ -52,7 +51,7 @@ def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
 def _ask(database: Path, sessions: Sequence[Session]) -> tuple[Row, list[str]]:
     asked: dict[str, list[bool]] = {}
     lines = []
-    search = open_search(database, budget=TYPING_BUDGET, clock=time.thread_time)
+    search = KnowledgeSearch(database, budget=TYPING_BUDGET, clock=time.thread_time)
     try:
         for question in ask(sessions, QUESTIONS):
             hits = search.search(question.text, limit=FIRST).hits

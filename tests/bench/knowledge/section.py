@@ -10,8 +10,7 @@ from tests.bench.knowledge.finding import finding_rows
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.knowledge.team import team_rows
 from tests.bench.table import Row, Section
-from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.search.search import TYPING_BUDGET
+from ua_tui.core.knowledge.search.search import TYPING_BUDGET, KnowledgeSearch
 from ua_tui.core.storage.folders import WORKSPACES
 
 SIZE = 2.0
@@ -23,7 +22,7 @@ def knowledge(base: Path, _runs: int) -> Section:
     text = build_corpus(database)
     size = database.stat().st_size
     # In time of a core: other programs on the machine do not count.
-    with closing(open_search(database, budget=TYPING_BUDGET, clock=time.thread_time)) as search:
+    with closing(KnowledgeSearch(database, budget=TYPING_BUDGET, clock=time.thread_time)) as search:
         rows = query_rows(database, search, clock=time.thread_time)
     shown = f"{size / 1e6:.0f} MB for {text / 1e6:.0f} MB of texts and titles in {CHUNKS:,} chunks"
     rows.append(Row("knowledge: size of the file, to that of its texts", size / text, "times", SIZE, shown))

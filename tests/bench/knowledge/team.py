@@ -12,8 +12,9 @@ from pathlib import Path
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 MEDIAN, P95 = 20.0, 60.0
@@ -48,7 +49,7 @@ def team_rows(file: Path) -> tuple[list[Row], list[str]]:
     with team_database(partial(_copy, file)) as address:
         if address is None:
             return [], ["knowledge of a team: PostgreSQL is not installed here"]
-        with closing(open_search(address)) as search:
+        with closing(KnowledgeSearch(address)) as search:
             search.search("")
             return query_rows(file, search, "on PostgreSQL, ", (MEDIAN, P95), _clock_of(address)), []
 

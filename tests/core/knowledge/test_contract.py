@@ -11,11 +11,12 @@ import pytest
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.search.embeddings import Embedder
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.knowledge.status import read_status
 
 HERE, THERE = "ada:/home/session_1", "bob:/home/session_2"
@@ -29,7 +30,7 @@ def fill(place: KnowledgePlace, folder: str, *documents: KnowledgeDocument) -> N
 
 def found(place: KnowledgePlace, words: str) -> list[tuple[str, str]]:
     """The session and the title of each hit, in order of the alphabet."""
-    with closing(open_search(place, budget=60)) as search:
+    with closing(KnowledgeSearch(place, budget=60)) as search:
         return sorted((hit.session, hit.title) for hit in search.search(words, limit=100).hits)
 
 
@@ -154,9 +155,9 @@ def test_missing_vectors_are_filled_in_and_order_the_hits(place: KnowledgePlace)
         store.put_vectors("test", passages, embedder.embed([text for _, _, text in passages]))
         assert store.rows("passages_without", model="test", limit=100) == []
         assert len(store.rows("passages_without", model="other", limit=100)) == 9
-    with closing(open_search(place, budget=60)) as plain:
+    with closing(KnowledgeSearch(place, budget=60)) as plain:
         assert plain.search("animal").hits[0].title != "Marsupial"
-    with closing(open_search(place, budget=60, embedder=embedder)) as search:
+    with closing(KnowledgeSearch(place, budget=60, embedder=embedder)) as search:
         # It is the first by its meaning and the last by its words.
         titles = [hit.title for hit in search.search("animal quokka").hits]
         assert titles.index("Marsupial") < 8

@@ -16,13 +16,14 @@ import pytest
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Results
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused, embedder_of, similarities
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.settings.model import Settings
 
 KEY = "sk-embeddings-canary-0123456789"
@@ -70,7 +71,7 @@ def fill(path: Path, embedder: Embedder) -> int:
 
 
 def search(path: Path, text: str, embedder: Embedder | None = None) -> Results:
-    with closing(open_search(path, budget=60, embedder=embedder)) as found:
+    with closing(KnowledgeSearch(path, budget=60, embedder=embedder)) as found:
         return found.search(text, limit=10)
 
 

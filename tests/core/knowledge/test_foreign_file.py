@@ -9,9 +9,10 @@ import pytest
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import adopt_knowledge, connect, open_writer
 from ua_tui.core.knowledge.place import FILE
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_file_of_somebody_else_is_searched_but_not_believed(
     for use in (open_writer, open_store):
         with pytest.raises(KnowledgeError, match="can be searched, but nothing is added to it"):
             use(path)
-    with closing(open_search(path, budget=60)) as search:
+    with closing(KnowledgeSearch(path, budget=60)) as search:
         found = search.search("quokkas")
         (hit,) = found.hits
         document = search.document(hit.id)
@@ -65,7 +66,7 @@ def test_a_file_of_somebody_else_is_searched_but_not_believed(
         assert any("`ua-tui trust adopt" in each for each in found.notices)
     assert path.read_bytes() == before
     adopt_knowledge(path)
-    with closing(open_search(path, budget=60)) as search:
+    with closing(KnowledgeSearch(path, budget=60)) as search:
         found = search.search("quokkas")
         assert found.notices == ()
         assert found.hits[0].trust != "unknown"

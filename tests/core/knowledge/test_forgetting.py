@@ -16,7 +16,6 @@ from ua_tui.core.knowledge.forgotten import (
     ForgottenEntry,
     ForgottenFile,
     document_tombstone,
-    forgotten_file,
     source_tombstone,
 )
 from ua_tui.core.knowledge.index.database import open_reader
@@ -122,7 +121,7 @@ def test_all_conditions_hold(path: Path) -> None:
     before = path.read_bytes()
     assert forget(path, match=WORD, dry_run=True).documents == 62
     assert path.read_bytes() == before
-    assert not forgotten_file(path).exists()
+    assert not ForgottenFile(path).path.exists()
     assert forget(path, session="session_3", source="https://a.org/1").documents == 1
     assert found(path, '"plain" AND number1') == [("session_1", "1.md")]
     assert found(path, "search") == []
@@ -146,7 +145,7 @@ def test_what_cannot_be_forgotten(path: Path, tmp_path: Path) -> None:
         with pytest.raises(KnowledgeError, match="nothing is forgotten, because"):
             forget(path, match=match)
     assert forget(path, match="absent words") == Forgotten()
-    assert not forgotten_file(path).exists()
+    assert not ForgottenFile(path).path.exists()
     with pytest.raises(KnowledgeError, match="there is no knowledge base"):
         forget(tmp_path / "missing.db", match="words")
 
@@ -170,7 +169,7 @@ def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM chunk").fetchone()
     with open_store(path) as store:
-        store.add_forgotten(ForgottenEntry(tombstones=(source_tombstone("https://b.org/"),)))
+        store.forgotten_of().append(ForgottenEntry(tombstones=(source_tombstone("https://b.org/"),)))
         assert not store.finish_forgetting()
         assert found(path, f"{WORD} AND row") == [("session_3", "copy.json")]
         reader.close()
@@ -201,7 +200,7 @@ def test_the_title_of_a_session_is_forgotten_with_its_question(tmp_path: Path) -
 
 def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
     forget(path, match="search")
-    file = forgotten_file(path)
+    file = ForgottenFile(path).path
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert b"search" not in file.read_bytes()
     with open(file, "ab") as lines:
@@ -219,7 +218,7 @@ def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
 
 
 def test_nothing_is_stored_without_the_list(path: Path) -> None:
-    file = forgotten_file(path)
+    file = ForgottenFile(path).path
     file.mkdir()
     with pytest.raises(KnowledgeError, match="what was forgotten cannot be read"):
         open_store(path)
@@ -248,7 +247,7 @@ def test_a_deleted_session(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_tombstones_name_nothing(path: Path) -> None:
     forget(path, match=WORD)
     forget(path, session="session_1")
-    lines = [json.loads(line) for line in forgotten_file(path).read_bytes().splitlines()]
+    lines = [json.loads(line) for line in ForgottenFile(path).path.read_bytes().splitlines()]
     assert {key for line in lines for key in line} == {"id", "at", "done", "tombstones"}
     tombstones = {each for line in lines for each in line.get("tombstones", ())}
     assert document_tombstone("session_3", "copy.json", 0) in tombstones

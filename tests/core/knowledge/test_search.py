@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from tests.postgres_server import Cluster
 from ua_tui.core.concurrency.cancellation import stoppable
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, Hit, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
@@ -59,14 +58,14 @@ def fill(
 @pytest.fixture
 def search(place: KnowledgePlace) -> Iterator[KnowledgeSearch]:
     """A search without a limit of time, so that a slow machine finds the same."""
-    with closing(open_search(place, budget=60)) as found:
+    with closing(KnowledgeSearch(place, budget=60)) as found:
         yield found
 
 
 @pytest.fixture
 def file_search(path: Path) -> Iterator[KnowledgeSearch]:
     """A search in the file."""
-    with closing(open_search(path, budget=60)) as found:
+    with closing(KnowledgeSearch(path, budget=60)) as found:
         yield found
 
 
@@ -420,15 +419,13 @@ def test_the_passage_is_cut_around_the_matches(place: KnowledgePlace, search: Kn
 
 def test_a_search_without_time_gives_a_partial_answer(path: Path) -> None:
     fill(path, *others())
-    with closing(KnowledgeSearch(SqliteStore(path, read_only=True), budget=0, clock=lambda: 0.0)) as search:
+    with closing(KnowledgeSearch(path, budget=0, clock=lambda: 0.0)) as search:
         for text in ("weather", "kind:article"):
             assert search.search(text).hits
     # The time counts while the statement runs.
     fill(path, *[document(f"Z{n}", f"zebra {n}") for n in range(2_000)])
     ticks = iter(range(10_000_000))
-    with closing(
-        KnowledgeSearch(SqliteStore(path, read_only=True), budget=6, clock=lambda: float(next(ticks)))
-    ) as search:
+    with closing(KnowledgeSearch(path, budget=6, clock=lambda: float(next(ticks)))) as search:
         results = search.search("zebra")
     assert results.partial
     assert results.hits
@@ -539,7 +536,7 @@ def hostile(
         place = Address.parse(database.url)
     fill(place, *others())
     fill(place, *[document(text[:50], text, path=f"h{n}", context=text) for n, text in enumerate(HOSTILE)])
-    with closing(open_search(place, budget=60)) as search:
+    with closing(KnowledgeSearch(place, budget=60)) as search:
         yield search
     if cluster is not None:
         cluster.drop(database)

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgetting import forget
-from ua_tui.core.knowledge.forgotten import forgotten_file
+from ua_tui.core.knowledge.forgotten import ForgottenFile
 from ua_tui.core.knowledge.index.database import VERSION
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.status import Status, read_status
@@ -44,7 +44,7 @@ def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:
 def test_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / FILE
     path.write_bytes(b"garbage " * 1_000)
-    forgotten_file(path).write_bytes(b"garbage\n")
+    ForgottenFile(path).path.write_bytes(b"garbage\n")
     status = read_status(path, tmp_path)
     assert status.exists
     damaged, lines = status.problems

@@ -16,9 +16,10 @@ from tests.waiting import PATIENCE
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.access import open_earlier, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.records import Batch, Cursor, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search import embeddings
+from ua_tui.core.knowledge.search.search import open_earlier
 from ua_tui.core.net.client import Fetcher
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES

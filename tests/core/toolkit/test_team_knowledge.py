@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.postgres_server import Database
-from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.knowledge.place import folder_key
 from ua_tui.core.knowledge.records import KnowledgeDocument
+from ua_tui.core.knowledge.search.search import open_earlier
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

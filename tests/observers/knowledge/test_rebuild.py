@@ -15,10 +15,11 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage import sqlite
@@ -156,7 +157,7 @@ def test_a_session_of_another_folder_is_not_lost_when_it_is_stopped(base: Path, 
 
 def test_numbers_of_documents_are_not_used_a_second_time(base: Path) -> None:
     database = database_of(base)
-    with closing(open_search(database, budget=60)) as search:
+    with closing(KnowledgeSearch(database, budget=60)) as search:
         number = search.search("quokka1").hits[0].id
         update(database, base, Redactor(), again=True)
         assert search.document(number) is None

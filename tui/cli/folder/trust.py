@@ -18,7 +18,7 @@ from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.knowledge.index.database import adopt_knowledge
-from ua_tui.core.knowledge.place import FILE, is_session
+from ua_tui.core.knowledge.place import FILE, journal_size
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.places import Places
@@ -69,13 +69,13 @@ def adopt(path: Path, *, yes: bool) -> int:
 
 
 def _find(path: Path) -> list[Path]:
-    if path.is_file() or is_session(path):
+    if path.is_file() or journal_size(path) is not None:
         return [path]
     if path.name == REPORT_CHECKS:
         return _foreign_ledgers(path.parent)
     folder = path / WORKSPACES if (path / WORKSPACES).is_dir() else path
     found = [folder / FILE] if (folder / FILE).is_file() else []
-    for session in sorted(filter(is_session, folder.glob("session_*"))):
+    for session in sorted(each for each in folder.glob("session_*") if journal_size(each) is not None):
         # Somebody may have put decisions into a session of the user.
         found += [session] if not is_own_session(session) else _foreign_ledgers(session)
     return found

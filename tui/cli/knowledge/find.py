@@ -13,11 +13,12 @@ from typing import Any
 from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.lookup import find_session
-from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_here, place_of, version_of
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.place import KnowledgePlace, exists, folder_key, folder_path, place_of
 from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.knowledge.search.embeddings import embedder_of
 from ua_tui.core.knowledge.search.query import QUOTES, parse_query
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     place = find_database(settings)
     try:
         session = session_key(place, settings.workspace_base, args.session) if args.session else ""
-        with closing(open_search(place, embedder=embedder_of(settings))) as search:
+        with closing(KnowledgeSearch(place, embedder=embedder_of(settings))) as search:
             find = partial(figures_near, search) if args.figures else search.search
             found = find(query, limit=args.limit, session=session)
             unread = "" if found.hits else unread_sessions(place, settings.workspace_base)
@@ -115,9 +116,10 @@ def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[st
 
 def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
     """The path of the file, or of the session's folder for what is only in the journal."""
-    if not is_here(place, hit.session):
+    folder = folder_path(place, hit.session)
+    if folder is None:
         return f"{hit.session}/{hit.path}".rstrip("/")
-    path = folder_path(place, hit.session) / hit.path
+    path = folder / hit.path
     try:
         return str(path.relative_to(Path.cwd()))
     except (OSError, ValueError):
@@ -161,9 +163,7 @@ def _figure_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
 
 
 def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
-    # The files of another machine are not here.
-    is_local = is_here(place, hit.session)
-    folder = folder_path(place, hit.session) if is_local else None
+    folder = folder_path(place, hit.session)
     hidden = ("more", "full", "path", "figure", "place")
     fields = {name: getattr(hit, name) for name in Hit.__struct_fields__ if name not in hidden}
     return {
@@ -189,7 +189,7 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
     path = place_of(settings)
     if path is None:
         raise SettingsError("the knowledge base is off; `ua-tui config set knowledge on` turns it on")
-    if must_exist and version_of(path) is None:
+    if must_exist and not exists(path):
         raise SettingsError(
             f"there is no knowledge base {clean_line(str(path), 700)}: the next session "
             "or `ua-tui knowledge update` creates it"

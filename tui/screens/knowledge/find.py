@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.content import Content
@@ -19,11 +20,11 @@ from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import KnowledgeError, UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.place import folder_path, is_here
+from ua_tui.core.knowledge.place import folder_path
 from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import as_sentence, clean_line
-from ua_tui.core.toolkit.articles import Article
+from ua_tui.core.toolkit.knowledge.earlier_articles import article_of
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import moment, tail_cut
 from ua_tui.tui.screens.files.article import ArticleScreen
@@ -328,7 +329,7 @@ class FindScreen(Modal[None]):
         self, place: KnowledgePlace, hit: Hit, what: Literal["passage", "call", "session"]
     ) -> None:
         try:
-            if what == "passage" and not (hit.path and is_here(place, hit.session)):
+            if what == "passage" and not (hit.path and folder_path(place, hit.session)):
                 await self._open_text(hit)
             elif what == "call" and hit.tool_use_id is None:
                 self.notify("This did not come from a tool call.", markup=False)
@@ -339,17 +340,10 @@ class FindScreen(Modal[None]):
 
     async def _open_text(self, hit: Hit) -> None:
         """Show the text of the knowledge base, for what has no file on this machine."""
-        found = await self._reader.read(hit.id)
+        found = await self._reader.ask(lambda search: search.document(hit.id))
         if found is None:
             raise KnowledgeError("This is no longer in the knowledge base.")
-        article = Article(
-            title=title_of(hit),
-            url=hit.url,
-            author=hit.author,
-            site=hit.site,
-            date=found.date,
-            text=found.text,
-        )
+        article = msgspec.structs.replace(article_of(found), title=title_of(hit))
         kind = kind_name(hit.kind).capitalize()
         self.app.push_screen(ArticleScreen(article, kind, passage=_passage_of(hit)))
 
@@ -397,12 +391,12 @@ class FindScreen(Modal[None]):
 
 async def _folder_of(place: KnowledgePlace, hit: Hit) -> Path:
     """The folder of the session of a hit; raises a `KnowledgeError` if it is not here."""
-    if not is_here(place, hit.session):
+    folder = folder_path(place, hit.session)
+    if folder is None:
         host, _, there = hit.session.partition(":")
         raise KnowledgeError(
             f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(there, 200)}."
         )
-    folder = folder_path(place, hit.session)
     if not await asyncio.to_thread(folder.is_dir):
         name = clean_line(folder.name, 80)
         raise KnowledgeError(f"The session {name} no longer exists: it was deleted or moved.")

@@ -43,8 +43,7 @@ class HitList(KeyedList[Hit]):
     def show_hits(self, hits: Sequence[Hit], message: Sequence[str] = (), *, keep: bool = False) -> None:
         """Show hits from the first one, or with `keep` at the hit under the cursor; without hits the message."""
         self._message = message
-        rows = [*{hit.id: hit for hit in hits}.values()]
-        self.show(rows, self.name_of(rows[0]) if rows and not keep else None)
+        self.show(hits, self.name_of(hits[0]) if hits and not keep else None)
 
     def estimate(self, entry: Listed[Hit], width: int) -> int:
         """Guess that the passage fills its lines."""

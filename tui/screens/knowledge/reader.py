@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.concurrency.cancellation import check_stopped, in_thread
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.place import version_of
-from ua_tui.core.knowledge.records import FoundDocument, Results
+from ua_tui.core.knowledge.place import exists
+from ua_tui.core.knowledge.records import Results
 from ua_tui.core.text import as_sentence
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class KnowledgeReader:
 
     @cached_property
     def _search(self) -> KnowledgeSearch:
-        from ua_tui.core.knowledge.access import open_search
+        from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
         assert self._place is not None
-        search = open_search(self._place)
+        search = KnowledgeSearch(self._place)
         # What is stored from here on is reported.
         search.changed()
         return search
@@ -60,28 +60,20 @@ class KnowledgeReader:
         def find(search: KnowledgeSearch) -> Results | None:
             from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 
-            if version_of(place) is None:
+            if not exists(place):
                 return None
             budget = None if patient else TYPING_BUDGET
             return search.search(text, limit=limit, typing=True, budget=budget)
 
         try:
-            return await self._ask(find) or Results(problem=_MISSING)
+            return await self.ask(find) or Results(problem=_MISSING)
         except KnowledgeError as error:
             return Results(problem=as_sentence(str(error)), failed=True)
-
-    async def read(self, number: int) -> FoundDocument | None:
-        """Return a document; None if it is not there any more.
-
-        Raises:
-            KnowledgeError: the knowledge base cannot be read.
-        """
-        return await self._ask(lambda search: search.document(number))
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
         try:
-            return bool(await self._ask(lambda search: search.changed()))
+            return bool(await self.ask(lambda search: search.changed()))
         except KnowledgeError:
             return True
 
@@ -92,8 +84,12 @@ class KnowledgeReader:
             if "_search" in vars(self):
                 self._search.close()
 
-    async def _ask(self, work: Callable[[KnowledgeSearch], T]) -> T | None:
-        """Do some work in a thread; gives None after the end, and if the knowledge base is off."""
+    async def ask(self, work: Callable[[KnowledgeSearch], T]) -> T | None:
+        """Do some work in a thread; gives None after the end, and if the knowledge base is off.
+
+        Raises:
+            KnowledgeError: the knowledge base cannot be read.
+        """
 
         def ask() -> T | None:
             with self._turn:

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from contextlib import closing
 
 from tests.postgres_server import Cluster, Database
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 HERE, THERE = "ada:/home/session_1", "bob:/home/session_1"
@@ -46,7 +47,7 @@ def fill(address: Address, folder: str, *documents: KnowledgeDocument, origin: O
 
 def found(address: Address, words: str) -> list[tuple[str, str]]:
     """The session and the title of each hit, in order of the alphabet."""
-    with closing(open_search(address, budget=60)) as search:
+    with closing(KnowledgeSearch(address, budget=60)) as search:
         return sorted((hit.session, hit.title) for hit in search.search(words, limit=100).hits)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.bench.knowledge.prose import Prose
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import KINDS, Batch, Cursor, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
@@ -81,7 +81,7 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
                 }
                 name = f"/x/session_{session}"
                 assert store.apply(name, Cursor(), Batch(after=Cursor(1, 1), documents=documents, **given))
-    one, other = (open_search(place, budget=60) for place in places)
+    one, other = (KnowledgeSearch(place, budget=60) for place in places)
     with closing(one), closing(other):
         yield one, other, [document.text for batch in batches for document in batch]
     cluster.drop(database)

@@ -15,10 +15,11 @@ from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, c
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.store import PostgresStore
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import grant
@@ -54,7 +55,7 @@ def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
     # A word with a mistake shows no word that only others have.
     team_database.execute("ANALYZE k_chunk")
     for address, notices in ((ada, 1), (bob, 0)):
-        with closing(open_search(address, budget=60)) as search:
+        with closing(KnowledgeSearch(address, budget=60)) as search:
             assert len(search.search("secrit").notices) == notices
     with psycopg.connect(bob.url, options="-c search_path=ua_tui") as db:
         for asked, answer in (
@@ -62,9 +63,9 @@ def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
             ("count(*) FROM k_matches('{secret,quokka}', '{1,1}')", 1),
         ):
             assert db.execute(f"SELECT {asked}".encode()).fetchone() == (answer,)
-    with closing(open_search(worker, budget=60)) as search:
+    with closing(KnowledgeSearch(worker, budget=60)) as search:
         number = search.search("secret").hits[0].id
-    with closing(open_search(bob, budget=60)) as search:
+    with closing(KnowledgeSearch(bob, budget=60)) as search:
         assert (search.document(number), search.sources(URL)) == (None, [])
         assert all(hit.session == THERE for hit in search.search("quokka").hits)
     with psycopg.connect(bob.url, options="-c search_path=ua_tui,public") as db:
@@ -76,12 +77,12 @@ def test_workers_read_for_a_role(cluster: Cluster, team_database: Database, peop
     odd = cluster.make_role(f"b o\\b@{team_database.name}")
     private = document("quokka", title="A", url=URL)
     fill(worker, HERE, private, origin=Origin("s1", owner=people[0], shared=False))
-    with closing(open_search(worker, budget=60)) as search:
+    with closing(KnowledgeSearch(worker, budget=60)) as search:
         number = search.search("quokka").hits[0].id
         assert search.document(number) is not None
     for name in (people[1], odd, "no such role"):
         theirs = Address.parse(worker.reading_for(name).url)
-        with closing(open_search(theirs, budget=60)) as search:
+        with closing(KnowledgeSearch(theirs, budget=60)) as search:
             assert search.search("quokka").hits == search.search("").hits == ()
             assert search.document(number) is None
             assert search.sources(URL) == []
@@ -160,7 +161,7 @@ def test_nobody_removes_what_is_of_others_or_adds_to_their_sessions(
 def test_a_role_without_a_grant_is_told_who_can_help(cluster: Cluster, team_database: Database) -> None:
     stranger = cluster.make_role(f"eve_{uuid4().hex[:8]}")
     address = stored.address_for(cluster, team_database, stranger)
-    with closing(open_search(address, budget=60)) as search, pytest.raises(KnowledgeError, match="team"):
+    with closing(KnowledgeSearch(address, budget=60)) as search, pytest.raises(KnowledgeError, match="team"):
         search.search("quokka")
     team_database.execute(f'DROP ROLE "{stranger}"')
 

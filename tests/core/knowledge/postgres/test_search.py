@@ -14,7 +14,7 @@ from tests.core.knowledge.stored import document
 from tests.postgres_server import Database
 from ua_tui.core.concurrency.cancellation import stoppable
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 
@@ -34,7 +34,7 @@ def busy(database: Database) -> Iterator[None]:
 
 
 def test_a_search_out_of_time_gives_a_partial_answer(address: Address, team_database: Database) -> None:
-    with closing(open_search(address, budget=0.02)) as search, busy(team_database):
+    with closing(KnowledgeSearch(address, budget=0.02)) as search, busy(team_database):
         results = search.search("weather")
         assert (results.hits, results.partial) == ((), True)
 
@@ -52,7 +52,7 @@ class _Late(threading.Event):
 def test_a_search_that_is_stopped_leaves_its_connection_to_the_next(
     address: Address, team_database: Database
 ) -> None:
-    with closing(open_search(address, budget=60)) as search:
+    with closing(KnowledgeSearch(address, budget=60)) as search:
         assert search.search("weather").hits
         with busy(team_database):
             with stoppable(_Late()):
@@ -67,7 +67,7 @@ def test_a_word_with_a_mistake_is_replaced_and_a_notice_says_so(
 ) -> None:
     # As autovacuum does now and then.
     team_database.execute("ANALYZE k_chunk")
-    with closing(open_search(address, budget=60)) as search:
+    with closing(KnowledgeSearch(address, budget=60)) as search:
         for words in ("wether", "plain wheather", "semicnductors weather"):
             results = search.search(words)
             assert len(results.hits) == 9, words
@@ -84,7 +84,7 @@ def test_a_database_of_another_version_says_what_to_do(address: Address, team_da
     ):
         team_database.execute(statement)
         with (
-            closing(open_search(address, budget=60)) as search,
+            closing(KnowledgeSearch(address, budget=60)) as search,
             pytest.raises(KnowledgeError, match=advice),
         ):
             search.search("weather")

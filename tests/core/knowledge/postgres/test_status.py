@@ -8,7 +8,7 @@ from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
-from ua_tui.core.knowledge.place import folder_key, folder_path, is_here
+from ua_tui.core.knowledge.place import folder_key, folder_path
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
@@ -32,8 +32,6 @@ def test_the_state_counts_what_is_there_and_what_is_missing(team_database: Datab
 def test_folders_of_other_machines_are_none_here(tmp_path: Path) -> None:
     address = Address.parse("postgresql://me@host/team")
     key = folder_key(address, tmp_path / "session_1")
-    assert is_here(address, key)
     assert folder_path(address, key) == tmp_path.resolve() / "session_1"
     other = f"elsewhere.example:{tmp_path}"
-    assert not is_here(address, other)
-    assert not folder_path(address, other).exists()
+    assert folder_path(address, other) is None

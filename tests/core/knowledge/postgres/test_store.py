@@ -13,10 +13,11 @@ from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, c
 from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError, SettingsError
-from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
 from ua_tui.core.knowledge.records import Batch, Cursor
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
 TEXTS = (
@@ -73,7 +74,7 @@ def test_a_worker_that_lost_its_session_stores_nothing(team_database: Database) 
 
 def test_a_lost_connection_is_made_again(team_database: Database) -> None:
     address = address_of(team_database)
-    with open_store(address) as store, closing(open_search(address, budget=60)) as search:
+    with open_store(address) as store, closing(KnowledgeSearch(address, budget=60)) as search:
         add(store, HERE, document("quokka", title="A"))
         assert search.search("quokka").hits
         stored.disconnect(team_database)
@@ -95,7 +96,7 @@ def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cl
     ):
         open_store(nowhere)
     reason = "no server is listening"
-    with closing(open_search(nowhere)) as search, pytest.raises(KnowledgeError, match=reason):
+    with closing(KnowledgeSearch(nowhere)) as search, pytest.raises(KnowledgeError, match=reason):
         search.search("quokka")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge.forgotten import forgotten_file
+from ua_tui.core.knowledge.forgotten import ForgottenFile
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.cli import main
 
@@ -54,7 +54,7 @@ def test_a_dry_run_names_what_would_go_and_changes_nothing(base: Path, capsys: O
     found = json.loads(capsys.readouterr().out)
     assert (found["forgotten"], found["documents"], found["titles"]) == (False, 1, ["Quokkas"])
     assert passages(database_of(base)) == before
-    assert not forgotten_file(database_of(base)).exists()
+    assert not ForgottenFile(database_of(base)).path.exists()
     assert (base / QUOKKA).exists()
 
 
