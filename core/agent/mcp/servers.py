@@ -7,13 +7,14 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core import log
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
-from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, StatusPoll, call_later
-from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
+from ua_tui.core.agent.mcp.states import MAX_ATTEMPTS, ServerOperation, ServerStates
+from ua_tui.core.agent.mcp.status_poll import CallLater, StatusPoll, call_later
 from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, QueryFinished
@@ -66,7 +67,6 @@ class Servers:
         self._renew = renew
         self._report = report
         self._login_made_at = login_made_at
-        self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._note_scope = note_scope
         self._poller = StatusPoll(
             self.refresh, self._note_dead, states.mark_alive, lambda name: states[name].is_remote, later
@@ -106,7 +106,10 @@ class Servers:
             return refusal
         if self._status(name) == "disabled":
             return f"{clean_line(name, 60)} is disabled: enable it first."
-        self._schedule.reset(name)
+        facts = self._states[name]
+        facts.cancel_attempt()
+        if facts.attempts is not None:
+            facts.attempts = 0
         return self._start(name, "reconnecting")
 
     def switch(self, name: str, *, on: bool) -> str:
@@ -139,7 +142,6 @@ class Servers:
         self._has_started = False
         self._hidden.clear()
         self._added.clear()
-        self._schedule.clear()
         self._states.reset()
         for name in sorted(self._off):
             if (known := agent()) is not None:
@@ -152,7 +154,8 @@ class Servers:
     def close(self) -> None:
         """Cancel all work, and publish nothing any more."""
         self._closed, self._states.publish = True, None
-        self._schedule.clear()
+        for name, _ in self._states.reported:
+            self._states[name].leave_alone()
         self._poller.close()
         for task in self._work:
             task.cancel()
@@ -295,34 +298,37 @@ class Servers:
 
     def _follow(self, name: str, status: str) -> None:
         """Schedule the reconnection of a server that failed."""
+        facts, now = self._states[name], time.monotonic()
         match status:
             case "connected":
-                self._states[name].tried_login = self._login_made_at(name)
-                self._schedule.note_connected(name)
-                self._states[name].again_s = None
+                facts.tried_login = self._login_made_at(name)
+                facts.note_connected(now)
             case "failed":
-                if (wait := self._schedule.note_failed(name)) is not None:
-                    self._states[name].again_s = wait
+                if facts.next_attempt(now):
+                    if facts.again_s is None:
+                        self._give_up(name)
+                    else:
+                        facts.due = self._later(facts.again_s, partial(self._restart, name))
             case "pending" | "reconnecting":
                 pass
             case "needs-auth" if self._login_made_at(name) not in {
                 "",
-                self._states[name].tried_login,
+                facts.tried_login,
             } and not self._poller.is_called(name):
                 # The agent retries by itself for a while, and may have the login already: that is not reported.
                 self._start(name, "reconnecting")
             case _:
-                self._schedule.forget(name)
-                self._states[name].again_s = None
+                facts.leave_alone()
 
     def _restart(self, name: str) -> None:
         """Reconnect a server whose waiting time is over."""
-        self._states[name].again_s = None
-        if self._closed or self._agent() is None or self._states[name].operation is not None:
+        facts = self._states[name]
+        facts.due = facts.again_s = None
+        if self._closed or self._agent() is None or facts.operation is not None:
             return
         if self._poller.is_called(name):
             # The command line starts it for that call.
-            self._schedule.postpone(name, 1.0)
+            facts.due = self._later(1.0, partial(self._restart, name))
         elif self._status(name) == "failed":
             self._start(name, "reconnecting")
         else:

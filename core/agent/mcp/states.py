@@ -18,11 +18,14 @@ from ua_tui.core.agent.mcp.error_messages import (
     missing_scope,
 )
 from ua_tui.core.bus import Publish
+from ua_tui.core.concurrency.spawn import Handle
 from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.json_values import JsonMapping, JsonObject, object_in, objects_in, value_in
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
 
+MAX_ATTEMPTS = 6
+"""How often in a row a server is reconnected automatically."""
 _CLOSED = "Connection closed"
 
 ServerOperation = Literal["reconnecting", "enabling", "disabling"]
@@ -53,6 +56,43 @@ class ServerFacts(msgspec.Struct):
     worked: bool = False
     # One that failed to start, while the cause is to come, with the number of updates since then.
     held: tuple[McpServer, int] | None = None
+    # Attempts since it last held; None if it did not work yet, or is left alone.
+    attempts: int | None = None
+    connected_at: float | None = None
+    due: Handle | None = None
+
+    def note_connected(self, now: float) -> None:
+        """Record that it is connected, at a monotonic time."""
+        self.cancel_attempt()
+        self.attempts = self.attempts or 0
+        if self.connected_at is None:
+            self.connected_at = now
+
+    def next_attempt(self, now: float) -> bool:
+        """Whether it is to be reconnected now that it failed, in `again_s`: after 1, 2, 4, ... s.
+
+        Nothing more is to be done if an attempt is due, after `MAX_ATTEMPTS`, or if it never worked. The count starts
+        again once it was connected for three minutes.
+        """
+        if self.attempts is None or self.due is not None or self.attempts > MAX_ATTEMPTS:
+            return False
+        if self.connected_at is not None and now - self.connected_at >= 180.0:
+            self.attempts = 0
+        self.connected_at = None
+        self.again_s = min(60.0, 2.0**self.attempts) if self.attempts < MAX_ATTEMPTS else None
+        self.attempts += 1
+        return True
+
+    def cancel_attempt(self) -> None:
+        """Do not reconnect it."""
+        if self.due is not None:
+            self.due.cancel()
+        self.due = self.again_s = None
+
+    def leave_alone(self) -> None:
+        """Do not reconnect it until it works again."""
+        self.cancel_attempt()
+        self.attempts = self.connected_at = None
 
 
 class ServerStates(msgspec.Struct, eq=False):
@@ -170,7 +210,8 @@ class ServerStates(msgspec.Struct, eq=False):
     def reset(self) -> None:
         """Forget what was known of the servers, as another agent connects them."""
         for facts in self._facts.values():
-            facts.dead, facts.unexplained, facts.again_s = "", False, None
+            facts.leave_alone()
+            facts.dead, facts.unexplained = "", False
             facts.worked, facts.held = False, None
 
     def is_read_only(self, server: str, tool: str) -> bool:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 import pytest
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule, StatusPoll
+from ua_tui.core.agent.mcp.states import MAX_ATTEMPTS, ServerFacts
+from ua_tui.core.agent.mcp.status_poll import StatusPoll
 from ua_tui.core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation
 
@@ -53,58 +55,47 @@ class Time:
         return any(not each.off for each in self._due)
 
 
-class Desk:
-    """What was connected again and when, and what was given up."""
-
-    def __init__(self) -> None:
-        self.time = Time()
-        self.tried: list[float] = []
-        self.given_up: list[str] = []
-        self.restarting = ReconnectSchedule(
-            lambda _name: self.tried.append(self.time.now),
-            self.given_up.append,
-            later=self.time.later,
-            clock=lambda: self.time.now,
-        )
-
-
-def test_what_is_due_is_not_due_twice_and_not_when_it_works_again_or_is_forgotten() -> None:
-    desk = Desk()
-    for name in ("notes", "works", "more"):
-        desk.restarting.note_connected(name)
-        assert desk.restarting.note_failed(name) == 1
-    assert desk.restarting.note_failed("notes") is None
-    desk.restarting.note_connected("works")
-    desk.restarting.forget("notes")
-    assert desk.restarting.note_failed("notes") is None
-    desk.restarting.clear()
-    desk.time.pass_by(100)
-    assert desk.tried == []
+def test_what_is_due_is_not_due_twice_and_not_when_it_works_again_or_is_left_alone() -> None:
+    time, tried = Time(), list[str]()
+    facts = {name: ServerFacts() for name in ("notes", "works", "more")}
+    for name, each in facts.items():
+        each.note_connected(time.now)
+        assert (each.next_attempt(time.now), each.again_s) == (True, 1)
+        each.due = time.later(1, partial(tried.append, name))
+    assert not facts["notes"].next_attempt(time.now)
+    facts["works"].note_connected(time.now)
+    facts["notes"].leave_alone()
+    assert facts["notes"].again_s is None
+    assert not facts["notes"].next_attempt(time.now)
+    time.pass_by(100)
+    assert tried == ["more"]
 
 
 @pytest.mark.parametrize(("held", "wait"), [(170, 2), (190, 1)])
 def test_tries_count_again_only_after_it_held_for_a_while(held: float, wait: float) -> None:
-    desk = Desk()
-    desk.restarting.note_connected("notes")
-    desk.restarting.note_failed("notes")
-    desk.time.pass_by(1)
-    desk.restarting.note_connected("notes")
-    desk.time.pass_by(held)
-    assert desk.restarting.note_failed("notes") == wait
+    facts = ServerFacts()
+    facts.note_connected(0)
+    assert facts.next_attempt(0)
+    facts.note_connected(1)
+    assert facts.next_attempt(1 + held)
+    assert facts.again_s == wait
 
 
 def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
-    desk = Desk()
+    facts = ServerFacts()
     # What never worked is left alone.
-    assert desk.restarting.note_failed("notes") is None
+    assert not facts.next_attempt(0)
+    waits: list[float] = []
     for _ in range(MAX_ATTEMPTS):
-        desk.restarting.note_connected("notes")
-        wait = desk.restarting.note_failed("notes")
-        assert wait is not None
-        desk.time.pass_by(wait)
-    desk.restarting.note_connected("notes")
-    assert desk.restarting.note_failed("notes") is None
-    assert desk.given_up == ["notes"]
+        facts.note_connected(sum(waits))
+        assert facts.next_attempt(sum(waits))
+        assert facts.again_s is not None
+        waits.append(facts.again_s)
+    facts.note_connected(sum(waits))
+    assert facts.next_attempt(sum(waits))
+    assert (facts.again_s, waits) == (None, [1, 2, 4, 8, 16, 32])
+    facts.note_connected(sum(waits))
+    assert not facts.next_attempt(1_000)
 
 
 class Watched:
