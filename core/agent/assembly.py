@@ -28,7 +28,7 @@ from ua_tui.core.agent.environment import (
     own_agent_home,
 )
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
-from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
+from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.error_messages import cause_of
@@ -162,7 +162,9 @@ class AgentAssembly:
             login_made_at=parts.logins.made_at,
             note_scope=parts.logins.note_scope,
         )
-        self._forked = ForkedActions(parts.workspace.path, parts.redactor, self._states.is_read_only)
+        self._recorder = ActionRecorder(
+            parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only
+        )
         policy = PermissionPolicy(
             workspace=parts.workspace.path,
             rules=self.rules,
@@ -171,7 +173,7 @@ class AgentAssembly:
             taint=self.taint.reason_to_ask,
             describe=self._own_servers.describe,
             offers=self.servers.offers,
-            repeats=self._forked.reason_to_ask,
+            repeats=self._recorder.reason_to_ask,
             elsewhere=None
             if parts.files_elsewhere is None
             else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
@@ -253,9 +255,7 @@ class AgentAssembly:
                 ResultAdapter(saved_results_root=self.agent_home), parts.workspace, parts.worker
             ),
             translator=translator,
-            recorder=ActionRecorder(
-                parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only
-            ),
+            recorder=self._recorder,
             check_subagent=parts.check_subagent,
         )
         if own_home := own_agent_home(self._settings):
@@ -342,7 +342,7 @@ class AgentAssembly:
             WorkspaceError: the agent cannot be given the conversation.
         """
         self._last, self._begun, self.conversation_id = None, begun, conversation
-        self._forked.read()
+        self._recorder.read()
         if begun:
             await asyncio.to_thread(self._store.prepare, conversation)
 

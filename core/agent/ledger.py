@@ -101,8 +101,6 @@ def acting(
 
     `is_read_only` says whether the server of a tool declares that it only reads: (server, tool) -> bool.
     """
-    if tool_name in _NO_ACTION:
-        return ()
     return tuple(each for each in actions_of(tool_name, tool_input) if acts(each, is_read_only))
 
 
@@ -127,42 +125,6 @@ def key_of(action: Action, folder: Path | None = None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class ForkedActions(msgspec.Struct, eq=False):
-    """What was done outside before a session was forked or went back: an equal action asks, whatever the rules say.
-
-    `folder` is that of the session; `is_read_only` as for `acting`.
-
-    Raises:
-        WorkspaceError: what is recorded in the folder cannot be read.
-    """
-
-    folder: Path
-    redactor: Redactor
-    is_read_only: OfTool
-    _known: dict[str, RecordedAction] = {}
-
-    def __post_init__(self) -> None:
-        self.read()
-
-    def read(self) -> None:
-        """Read again what is recorded.
-
-        Raises:
-            WorkspaceError: it cannot be read.
-        """
-        self._known = {each.key: each for each in read_actions(Root(self.folder)) if not each.attempt}
-
-    def reason_to_ask(self, action: Action) -> str | None:
-        """Why a person must be asked about an action; None if nobody must."""
-        if not self._known or not acts(action, self.is_read_only):
-            return None
-        known = self._known.get(key_of(masked(action, self.redactor), self.folder))
-        if known is None:
-            return None
-        how = {"done": "succeeded", "failed": "failed", "running": "may have succeeded"}[known.state]
-        return f"this session, or the one it was forked from, did the same before, and it {how}"
-
-
 def masked(action: Action, redactor: Redactor) -> Action:
     """An action without secrets, as it is recorded."""
     arguments = action.arguments
@@ -184,10 +146,13 @@ def read_actions(root: Root) -> list[RecordedAction]:
 
 
 class ActionRecorder(msgspec.Struct, eq=False):
-    """Records the calls of one agent that act outside, and says why a call may not run.
+    """Records the calls of a session that act outside, and says why a call may not run, or must be asked about.
 
     Secrets are masked before anything is compared or stored: a resumed conversation has them masked, too. Without a
-    `ledger` nothing is recorded.
+    `ledger` nothing is recorded. `folder` is that of the session; `is_read_only` as for `acting`.
+
+    Raises:
+        WorkspaceError: what is recorded in the folder cannot be read.
     """
 
     ledger: ActionLedger | None
@@ -195,6 +160,28 @@ class ActionRecorder(msgspec.Struct, eq=False):
     folder: Path
     is_read_only: OfTool
     _open: set[str] = set()
+    _known: dict[str, RecordedAction] = {}
+
+    def __post_init__(self) -> None:
+        self.read()
+
+    def read(self) -> None:
+        """Read what was done before the session was forked or went back: an equal action asks, whatever the rules say.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        self._known = {each.key: each for each in read_actions(Root(self.folder)) if not each.attempt}
+
+    def reason_to_ask(self, action: Action) -> str | None:
+        """Why a person must be asked about an action; None if nobody must."""
+        if not self._known or not acts(action, self.is_read_only):
+            return None
+        known = self._known.get(key_of(masked(action, self.redactor), self.folder))
+        if known is None:
+            return None
+        how = {"done": "succeeded", "failed": "failed", "running": "may have succeeded"}[known.state]
+        return f"this session, or the one it was forked from, did the same before, and it {how}"
 
     async def denial_of(self, tool_name: str, tool_input: Arguments) -> str | None:
         """Why a call may not run because of an earlier attempt; None if it may be asked about."""

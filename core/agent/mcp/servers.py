@@ -11,15 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core import log
-from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
+from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.states import MAX_ATTEMPTS, ServerOperation, ServerStates
-from ua_tui.core.agent.mcp.status_poll import CallLater, StatusPoll, call_later
+from ua_tui.core.agent.permissions.actions import server_of
+from ua_tui.core.concurrency.spawn import Handle
 from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
-from ua_tui.core.events.types import Event, McpServer, QueryFinished
+from ua_tui.core.events.types import Event, McpServer, QueryFinished, QueryReceived
 from ua_tui.core.json_values import JsonObject
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.calls import EndedCall, OpenCalls
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.client import AgentClient
@@ -28,6 +30,15 @@ if TYPE_CHECKING:
 # The agent writes them so in the names of tools.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?!\[\]-]")
+_UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
+
+CallLater = Callable[[float, Callable[[], None]], Handle]
+"""Calls a function after that many seconds."""
+
+
+def call_later(seconds: float, call: Callable[[], None]) -> Handle:
+    """Schedule a call on the running event loop."""
+    return asyncio.get_running_loop().call_later(seconds, call)
 
 
 class Servers:
@@ -68,9 +79,9 @@ class Servers:
         self._report = report
         self._login_made_at = login_made_at
         self._note_scope = note_scope
-        self._poller = StatusPoll(
-            self.refresh, self._note_dead, states.mark_alive, lambda name: states[name].is_remote, later
-        )
+        self._calls = OpenCalls()
+        self._next: Handle | None = None
+        self._after: Handle | None = None
         self._agent: Callable[[], AgentClient | None] = lambda: None
         self._work: set[asyncio.Task[None]] = set()
         self._off: set[str] = set()
@@ -121,13 +132,20 @@ class Servers:
         return self._start(name, "enabling" if on else "disabling")
 
     def handle_event(self, event: Event) -> None:
-        """Poll the servers when an event of the session calls for it."""
+        """Poll the servers when a query begins and ends, after a failed call, and at intervals in between."""
         if self._closed:
             return
-        self._poller.handle_event(event)
-        if isinstance(event, QueryFinished):
-            # The session may end before the next poll.
-            self._states.report_failed()
+        match event:
+            case QueryReceived():
+                self._tick()
+            case QueryFinished():
+                self._calls.clear()
+                self._cancel_next()
+                self.refresh()
+                # The session may end before the next poll.
+                self._states.report_failed()
+            case _ if (ended := self._calls.ended_by(event)) and (server := server_of(ended.started.name)):
+                self._note_end(server, ended)
 
     async def attach(
         self, agent: Callable[[], AgentClient | None], expected: Collection[str] = frozenset()
@@ -156,7 +174,9 @@ class Servers:
         self._closed, self._states.publish = True, None
         for name, _ in self._states.reported:
             self._states[name].leave_alone()
-        self._poller.close()
+        self._cancel_next()
+        if self._after is not None:
+            self._after.cancel()
         for task in self._work:
             task.cancel()
 
@@ -314,7 +334,7 @@ class Servers:
             case "needs-auth" if self._login_made_at(name) not in {
                 "",
                 facts.tried_login,
-            } and not self._poller.is_called(name):
+            } and not self._is_called(name):
                 # The agent retries by itself for a while, and may have the login already: that is not reported.
                 self._start(name, "reconnecting")
             case _:
@@ -326,7 +346,7 @@ class Servers:
         facts.due = facts.again_s = None
         if self._closed or self._agent() is None or facts.operation is not None:
             return
-        if self._poller.is_called(name):
+        if self._is_called(name):
             # The command line starts it for that call.
             facts.due = self._later(1.0, partial(self._restart, name))
         elif self._status(name) == "failed":
@@ -344,10 +364,40 @@ class Servers:
         )
         self._report("MCP", ConnectionFailed(message))
 
-    def _note_dead(self, name: str, why: str) -> None:
-        self._states.mark_dead(name, why)
-        if scope := missing_scope(why):
-            self._note_scope(name, scope)
+    def _is_called(self, name: str) -> bool:
+        """Whether a call of one of its tools is unfinished."""
+        return any(server_of(call.started.name) == name for call in self._calls.values())
+
+    def _note_end(self, name: str, ended: EndedCall) -> None:
+        """Note what the end of a call says of its server."""
+        event = ended.finished
+        if event.status == "success":
+            if self._states.mark_alive(name):
+                self.refresh()
+        elif event.status == "error":
+            error = ((event.observation and event.observation.error) or "").strip()
+            scope = missing_scope(error)
+            # Reconnecting a remote server does no harm; the error of a local program may be about another host.
+            if error in ("Connection closed", f'MCP server "{name}" is not connected') or (
+                self._states[name].is_remote and (scope or _UNREACHABLE.match(error))
+            ):
+                self._states.mark_dead(name, error)
+                if scope:
+                    self._note_scope(name, scope)
+            self.refresh()
+            if self._after is not None:
+                self._after.cancel()
+            self._after = self._later(STEP_SECONDS, self.refresh)
+
+    def _tick(self) -> None:
+        self._cancel_next()
+        self.refresh()
+        self._next = self._later(10.0, self._tick)
+
+    def _cancel_next(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name="agent:servers")

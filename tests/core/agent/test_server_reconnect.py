@@ -8,8 +8,9 @@ from typing import Any, Literal
 import pytest
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.mcp.states import MAX_ATTEMPTS, ServerFacts
-from ua_tui.core.agent.mcp.status_poll import StatusPoll
+from ua_tui.core.agent.mcp.error_messages import describe_call_error
+from ua_tui.core.agent.mcp.servers import Servers
+from ua_tui.core.agent.mcp.states import MAX_ATTEMPTS, ServerFacts, ServerStates
 from ua_tui.core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation
 
@@ -98,21 +99,40 @@ def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     assert not facts.next_attempt(1_000)
 
 
+class Polled(Servers):
+    """A port to servers that notes when it polls them, instead."""
+
+    def __init__(self, states: ServerStates, time: Time, scopes: list[str]) -> None:
+        super().__init__(
+            states,
+            never,
+            renew=never,
+            report=never,
+            login_made_at=never,
+            note_scope=lambda _name, scope: scopes.append(scope),
+            later=time.later,
+        )
+        self.looks: list[float] = []
+        self._time = time
+
+    def refresh(self) -> None:
+        self.looks.append(self._time.now)
+
+
+def never(*_: object) -> Any:
+    raise AssertionError
+
+
 class Watched:
     """A watch, and what it did."""
 
     def __init__(self) -> None:
         self.time = Time()
-        self.looks: list[float] = []
-        self.gone: list[tuple[str, str]] = []
-        self.alive: list[str] = []
-        self.watch = StatusPoll(
-            lambda: self.looks.append(self.time.now),
-            lambda name, why: self.gone.append((name, why)),
-            self.alive.append,
-            lambda name: name == "tickets",
-            self.time.later,
-        )
+        self.states = ServerStates()
+        self.states["tickets"].is_remote = True
+        self.scopes: list[str] = []
+        self.watch = Polled(self.states, self.time, self.scopes)
+        self.looks = self.watch.looks
 
     def call(self, error: str | None = None, *, tool: str = "mcp__notes__take_note") -> None:
         self.watch.handle_event(
@@ -149,26 +169,29 @@ def test_the_status_is_polled_when_a_call_of_a_server_failed_and_again_when_its_
     assert desk.looks == [0]
     desk.time.pass_by(100)
     assert desk.looks == [0, 5]
-    assert desk.gone == []
+    assert not desk.states["notes"].dead
     desk = Watched()
+    desk.states.mark_dead("notes", "Connection closed")
     desk.call()
-    assert desk.alive == ["notes"]
+    assert not desk.states["notes"].dead
+    desk.call()
     desk.call("no such file", tool="Read")
     desk.time.pass_by(100)
-    assert desk.looks == []
+    assert desk.looks == [0]
 
 
 def test_only_the_words_of_the_command_line_and_what_a_remote_server_answers_show_that_one_is_gone() -> None:
     for tool, error, gone in CASES["only_the_words_of_the_command_line_and_what_a_remote_server"]:
         desk = Watched()
         desk.call(error, tool=tool)
-        assert desk.gone == ([(tool.split("__")[1], error)] if gone else []), error
+        assert bool(desk.states[tool.split("__")[1]].dead) is gone, error
+        assert desk.scopes == [], error
 
 
-def test_it_knows_what_is_being_called() -> None:
-    desk = Watched()
-    started = ToolCallStarted(query_id="q1", tool_use_id="t1", name="mcp__a__b", input={}, iteration=1)
-    desk.watch.handle_event(started)
-    assert desk.watch.is_called("a")
-    desk.watch.handle_event(QueryFinished(query_id="q1", status="interrupted"))
-    assert not desk.watch.is_called("a")
+def test_a_login_that_is_not_enough_for_a_remote_server_is_noted_with_what_it_lacks() -> None:
+    error = describe_call_error('Insufficient scope: required "notes:write"', "tickets")
+    for tool, scopes in (("mcp__tickets__list", ["notes:write"]), ("mcp__notes__take_note", [])):
+        desk = Watched()
+        desk.call(error, tool=tool)
+        assert desk.scopes == scopes
+        assert bool(desk.states[tool.split("__")[1]].dead) is bool(scopes)

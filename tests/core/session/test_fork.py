@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from tests.journals import read_journal
-from ua_tui.core.agent.ledger import ForkedActions, read_actions
+from ua_tui.core.agent.ledger import ActionRecorder, read_actions
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
@@ -311,7 +311,7 @@ def test_an_action_that_was_done_already_asks_again(recorded: Recorded) -> None:
     recorded.call("t8", MAIL, {**TO_ANN, "body": "Denied"}, "denied")
     recorded.call("t9", MAIL, {**TO_ANN, "body": "Stopped"}, "cancelled")
     fork = recorded.fork("q2")
-    actions = ForkedActions(fork, Redactor(), lambda _server, _tool: False)
+    actions = ActionRecorder(None, Redactor(), fork, lambda _server, _tool: False)
 
     def asks(body: str) -> str | None:
         return actions.reason_to_ask(Action(MAIL, {**TO_ANN, "body": body}))

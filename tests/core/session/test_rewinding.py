@@ -12,7 +12,7 @@ import pytest
 
 from tests.core.session.test_fork import ID, MAIL, TO_ANN, Recorded, content_of
 from tests.paths import PROJECT
-from ua_tui.core.agent.ledger import ForkedActions
+from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import ConversationGone, SettingsError, WorkspaceError
@@ -168,7 +168,7 @@ def test_what_was_read_and_spent_counts_as_before(kept: Kept) -> None:
 
 
 def test_an_action_outside_that_is_undone_asks_before_it_is_done_again(kept: Kept) -> None:
-    actions = ForkedActions(kept.folder, Redactor(), lambda _server, _tool: False)
+    actions = ActionRecorder(None, Redactor(), kept.folder, lambda _server, _tool: False)
     mail = Action(MAIL, TO_ANN)
     assert actions.reason_to_ask(mail) is None
 
