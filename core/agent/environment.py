@@ -64,8 +64,8 @@ class PrivateFolder:
     Folders that killed processes left behind are removed, too.
     """
 
-    def __init__(self, parent: Path | None = None) -> None:
-        base = parent or Path(tempfile.gettempdir())
+    def __init__(self) -> None:
+        base = Path(tempfile.gettempdir())
         _sweep(base)
         self.path = Path(tempfile.mkdtemp(prefix=f"ua-tui-{os.getpid()}-", dir=base))
 

@@ -30,8 +30,9 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _REINSTALL = "reinstall claude-agent-sdk, or set cli_path to an installed `claude`"
 
 
-async def check_python(system: str = platform.system()) -> Finding:
+async def check_python() -> Finding:
     """Report the version of Python, and whether the system is supported."""
+    system = platform.system()
     found = f"{'.'.join(map(str, sys.version_info[:3]))} on {system}"
     if system not in {"Linux", "Darwin"}:
         return warning(found, "only Linux and macOS are supported: use WSL on Windows")

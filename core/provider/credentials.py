@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Login(msgspec.Struct, frozen=True):
     message: str
 
 
-def find_login(settings: Settings, now: datetime | None = None) -> Login:
+def find_login(settings: Settings) -> Login:
     """Find the login where the agent looks for it, and check whether it is valid; its tokens are not kept."""
     folder = settings.claude_config_dir or Path.home() / ".claude"
     path = folder / ".credentials.json"
@@ -48,7 +48,7 @@ def find_login(settings: Settings, now: datetime | None = None) -> Login:
         return Login(False, f"There is no login in {path}: log in again.")
     until = account.get("expiresAt")
     # In milliseconds; with a refresh token the agent renews it automatically.
-    over = isinstance(until, int) and until / 1000 < (now or datetime.now(UTC)).timestamp()
+    over = isinstance(until, int) and until / 1000 < time.time()
     if over and not account.get("refreshToken"):
         return Login(False, f"The login in {path} has expired: log in again.")
     plan = text_in(account, "subscriptionType")

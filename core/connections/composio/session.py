@@ -47,14 +47,11 @@ async def open_composio(
     settings: Settings,
     modifiers: Sequence[Modifier] = (),
     on_request: OnRequest | None = None,
-    *,
-    own_process: bool = True,
 ) -> Connection:
     """Open a tool-router session; the settings have a key.
 
-    The SDK takes seconds to import, and much memory: in the mode `mcp` it has a process of its own, unless
-    `own_process` is False. `modifiers` see calls and schemas only in the mode `native`. `on_request` is called with
-    every request that is made to the service.
+    The SDK takes seconds to import, and much memory: in the mode `mcp` it has a process of its own. `modifiers` see
+    calls and schemas only in the mode `native`. `on_request` is called with every request that is made to the service.
 
     Raises:
         ConnectionFailed: the key was rejected, or the service could not be reached or gave an invalid answer.
@@ -64,15 +61,18 @@ async def open_composio(
             if settings.composio_mode == "native":
                 return await _open_native(settings, modifiers, on_request)
             process = SdkProcess(settings, on_request)
-            ask = process.call if own_process else _in_this_process(settings, on_request)
             try:
-                opened = await apart(partial(ask, _create_session), _DEADLINE)
+                opened = await apart(partial(process.call, _create_session), _DEADLINE)
             except BaseException:
                 process.close()
                 raise
             _, url, headers = opened
             return _connection(
-                opened, {"type": "http", "url": url, "headers": headers}, settings, ask, process.close
+                opened,
+                {"type": "http", "url": url, "headers": headers},
+                settings,
+                process.call,
+                process.close,
             )
         except TimeoutError:
             raise late_failure(settings, _DEADLINE) from None

@@ -54,8 +54,8 @@ def check_address(address: str) -> None:
 
 
 @asynccontextmanager
-async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client for the requests of a login to the server at an address; `resolve` resolves hosts.
+async def login_client(address: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client for the requests of a login to the server at an address.
 
     Behind a proxy it is the proxy that resolves names, and only encryption is checked.
     """
@@ -63,11 +63,10 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
 
     from ua_tui.core.net.dialer import GuardedBackend, resolve_host
 
-    resolve = resolve or resolve_host
     parts = urlsplit(address)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     options: JsonObject = {}
-    if not getproxies().keys() & {"http", "https", "all"} and await _is_public_host(host, port, resolve):
+    if not getproxies().keys() & {"http", "https", "all"} and await _is_public_host(host, port, resolve_host):
         import httpcore2
 
         transport = httpx2.AsyncHTTPTransport()
@@ -75,7 +74,9 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
         pool: Any = transport._pool
         # By their methods these are the same as those of httpcore.
         backend: Any = httpcore2.AnyIOBackend()
-        pool._network_backend = GuardedBackend(frozenset({(host, port)}), resolve=resolve, backend=backend)
+        pool._network_backend = GuardedBackend(
+            frozenset({(host, port)}), resolve=resolve_host, backend=backend
+        )
         options["transport"] = transport
 
     async def on_request(request: httpx2.Request) -> None:

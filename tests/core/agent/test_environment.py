@@ -5,7 +5,10 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+import pytest
 
 from ua_tui.core.agent.environment import PrivateFolder, cli_environment, make_private
 from ua_tui.core.agent.options import own_environment, tool_search
@@ -40,7 +43,9 @@ def test_servers_are_written_where_only_this_user_can_read_them(tmp_path: Path) 
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 
-def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> None:
+def test_folders_of_processes_that_were_killed_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     left = tmp_path / f"ua-tui-{ended.pid}-abc"
@@ -49,7 +54,8 @@ def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> No
     for folder in (left, mine, other):
         folder.mkdir()
         (folder / "mcp.json").write_text("{}")
-    made = PrivateFolder(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made = PrivateFolder()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([mine.name, other.name, made.path.name])
     made.remove()
 

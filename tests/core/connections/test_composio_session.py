@@ -5,20 +5,38 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.waiting import PATIENCE
+from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.composio import session as composio
+from ua_tui.core.connections.composio.process import SdkProcess
 from ua_tui.core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
 from ua_tui.core.errors import ConnectionFailed
-from ua_tui.core.telemetry.http import ServiceRequest
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 
-open_here = partial(composio.open_composio, own_process=False)
+
+class SdkHere(SdkProcess):
+    """Runs the functions in the process of the tests, which has the SDK already."""
+
+    def __init__(self, settings: Settings, on_request: OnRequest | None = None) -> None:
+        super().__init__(settings, on_request)
+        self._first = settings, on_request
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*self._first, *args)
+
+
+async def open_here(settings: Settings, **more: Any) -> Connection:
+    """Open a session without a process for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(composio, "SdkProcess", SdkHere)
+        return await composio.open_composio(settings, **more)
 
 
 @pytest.fixture(scope="module")

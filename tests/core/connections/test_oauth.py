@@ -37,6 +37,7 @@ from ua_tui.core.connections.oauth.redirect import Redirect, receiving
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient, oauth_client
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, WorkspaceError
+from ua_tui.core.net import dialer
 
 
 class Seen:
@@ -460,11 +461,14 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             assert re.search(why, message), message
 
 
-async def test_a_public_server_leads_neither_into_a_private_network_nor_to_plain_http() -> None:
+async def test_a_public_server_leads_neither_into_a_private_network_nor_to_plain_http(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def resolve(host: str, _port: int) -> list[str]:
         return ["93.184.215.14"] if host == "notes.example" else ["169.254.169.254"]
 
-    async with login_client("https://notes.example/mcp", resolve) as client:
+    monkeypatch.setattr(dialer, "resolve_host", resolve)
+    async with login_client("https://notes.example/mcp") as client:
         with pytest.raises(FetchRefused, match=r"169\.254\.169\.254, which is not a public address"):
             await client.get("https://login.example/.well-known/oauth-authorization-server")
         for address in ("http://notes.example/token", "file:///etc/passwd"):

@@ -129,10 +129,13 @@ async def test_what_a_check_says_is_clean_and_without_secrets_and_what_breaks_or
     assert found.advice
 
 
-async def test_python_the_system_and_the_version_of_the_agent_are_reported(tmp_path: Path) -> None:
+async def test_python_the_system_and_the_version_of_the_agent_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = await check_python()
     assert (found.status, found.found) == ("ok", f"{platform.python_version()} on {platform.system()}")
-    found = await check_python("FreeBSD")
+    monkeypatch.setattr(platform, "system", lambda: "FreeBSD")
+    found = await check_python()
     assert (found.status, bool(found.advice)) == ("warning", True)
     for text, status, word in CASES["the_command_line_shows_its_version"]:
         found = await check_agent(script(tmp_path, text), dict(os.environ))

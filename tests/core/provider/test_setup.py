@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.core.cases import cases_of
@@ -146,15 +145,12 @@ def test_what_is_known_already_is_offered_without_its_secrets(tmp_path: Path) ->
     assert now == "http://127.0.0.1:1, with a key"
 
 
-NOW = datetime(2026, 11, 21, tzinfo=UTC)
-
-
 def test_a_login_is_searched_for(tmp_path: Path) -> None:
     for content, usable, reported in CASES["a_login_is_searched_for"]:
         if content is not None:
             text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
             (tmp_path / ".credentials.json").write_text(text)
-        login = find_login(Settings(claude_config_dir=tmp_path), NOW)
+        login = find_login(Settings(claude_config_dir=tmp_path))
         assert login.usable == usable
         assert reported in login.message
         assert "canary" not in login.message

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -67,11 +68,12 @@ def _text(result: CallToolResult) -> str:
 
 
 async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_the_workspace(
-    tmp_path: Path, planted: Path
+    tmp_path: Path, planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = tmp_path / "ws"
     workspace.mkdir()
-    private = PrivateFolder(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    private = PrivateFolder()
     reported: asyncio.Queue[Event] = asyncio.Queue()
     requests: list[ServiceRequest] = []
     receiver = ProgressReceiver(private.path / "p", reported.put_nowait, requests.append)
@@ -122,12 +124,15 @@ async def test_what_is_no_progress_is_ignored(tmp_path: Path, caplog: pytest.Log
     send_progress(receiver.path, "t", 1, 2, "nobody receives it any more")
 
 
-async def test_the_secrets_of_the_session_are_masked_in_what_tools_write(tmp_path: Path) -> None:
+async def test_the_secrets_of_the_session_are_masked_in_what_tools_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = tmp_path / "ws"
     redactor = Redactor(["first-secret-of-the-user", "bytes-\udcff-of-9-characters"])
     deep = tmp_path / ("long" * 25)
     deep.mkdir()
-    private = PrivateFolder(deep)
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    private = PrivateFolder()
     shared = SharedSecrets(private.path / "s", redactor)
     assert shared.path.stat().st_mode & 0o777 == 0o600
     try:
