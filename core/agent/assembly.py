@@ -251,9 +251,7 @@ class AgentAssembly:
             pipelines=self._pipelines,
             gate=self.gate,
             taint=self.taint,
-            results=ResultStore(
-                ResultAdapter(saved_results_root=self.agent_home), parts.workspace, parts.worker
-            ),
+            results=ResultStore(ResultAdapter(self.agent_home), parts.workspace, parts.worker),
             translator=translator,
             recorder=self._recorder,
             check_subagent=parts.check_subagent,

@@ -95,7 +95,7 @@ class Bench:
 
     async def stored(self, block: str) -> ToolResult:
         """A result as the loop hands it over: read and stored in a thread."""
-        store = ResultStore(ResultAdapter(), self.workspace, self.worker)
+        store = ResultStore(ResultAdapter(self.workspace.path), self.workspace, self.worker)
         call = result(1, "").call
         facts = {"tool_name": TOOL, "tool_use_id": call.tool_use_id, "tool_input": call.input}
         observation, _ = await asyncio.to_thread(store.store, RawResult(block=block), facts)

@@ -288,10 +288,9 @@ class ResultStore(msgspec.Struct, eq=False):
 
     def _in_worker(self, task: str, asked: Any, texts: Sequence[str]) -> Any:
         """What a task of the worker process returns; None if it cannot do it."""
-        root = self.adapter.saved_results_root
         try:
             if self.worker is not None:
-                asked = (None if root is None else str(root), asked)
+                asked = (str(self.adapter.saved_results_root), asked)
                 return self.worker.call(task, packed(asked), lambda _name: texts)
         except WorkerFailed as error:
             log.warning("a large tool result is handled in the main process: %s", error)
@@ -302,7 +301,7 @@ def _begun(desk: TaskContext, argument: bytes) -> tuple[ResultAdapter, Any]:
     """The adapter in the worker process, and what a task is asked."""
     root, asked = msgspec.msgpack.decode(argument)
     desk.make_room()
-    return ResultAdapter(saved_results_root=None if root is None else Path(root)), asked
+    return ResultAdapter(Path(root)), asked
 
 
 def write_in_child(desk: TaskContext, argument: bytes) -> bytes:

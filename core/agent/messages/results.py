@@ -83,7 +83,7 @@ class RawResult(msgspec.Struct, frozen=True):
 class ResultAdapter(msgspec.Struct, frozen=True):
     """Makes observations; reads saved results of up to `largest` bytes, only from inside `saved_results_root`."""
 
-    saved_results_root: Path | None = None
+    saved_results_root: Path
     largest: int = LARGEST_FILE
 
     def observe(
@@ -188,7 +188,7 @@ class ResultAdapter(msgspec.Struct, frozen=True):
             OSError: it cannot be found.
         """
         folder = results_folder(transcript)
-        if self.saved_results_root is None or folder is None:
+        if folder is None:
             return None
         resolved, folder = path.resolve(strict=True), folder.resolve()
         if resolved.parent == folder and folder.is_relative_to(self.saved_results_root.resolve()):

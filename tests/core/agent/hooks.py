@@ -48,7 +48,7 @@ def hooks_of(
 ) -> AgentHooks:
     """Make hooks that ask the gate; `more` are the other arguments of the hooks."""
     given: dict[str, Any] = {
-        "results": ResultStore(ResultAdapter(), workspace),
+        "results": ResultStore(ResultAdapter(workspace.path), workspace),
         "pipelines": Pipelines(publish),
         "recorder": ActionRecorder(None, Redactor(), workspace.path, never_read_only),
         "translator": a_translator(),

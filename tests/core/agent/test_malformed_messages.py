@@ -96,7 +96,7 @@ async def replayed(
         events.append(event)
         return event
 
-    translator, adapter, redactor = a_translator(), ResultAdapter(), Redactor()
+    translator, adapter, redactor = a_translator(), ResultAdapter(workspace.path), Redactor()
     policy = PermissionPolicy(workspace.path)
     gate = PermissionGate(policy, publish, interactive=False, redactor=redactor)
     files = ResultStore(adapter, workspace)

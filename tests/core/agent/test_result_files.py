@@ -252,7 +252,7 @@ def test_the_full_result_of_a_sub_agents_call_is_observed(desk: Desk) -> None:
     received = desk.receive(whole)
     # The message of such a call has no copy of the content.
     raw = RawResult(received.for_model, message_copy={"_meta": {"a": 1}}, hook_copy=received.for_observers)
-    seen = ResultAdapter().observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)
+    seen = ResultAdapter(desk.folder).observe(tool_name=LOOKUP, tool_use_id="toolu_1", tool_input={}, raw=raw)
     assert isinstance(seen, McpObservation)
     assert seen.recovered
     assert seen.output == whole[0]["text"]

@@ -26,7 +26,7 @@ HELD = json.loads((Path(__file__).parent / "composio_held.json").read_text(encod
 WHOLE = json.dumps({"data": {"rows": ["r"] * 9000}})
 
 
-def observe(raw: RawResult, name: str = SEARCH, root: Path | None = None, **given: Any) -> AnyObservation:
+def observe(raw: RawResult, name: str = SEARCH, root: Path = Path(), **given: Any) -> AnyObservation:
     return ResultAdapter(root).observe(
         tool_name=name, tool_use_id="toolu_1", tool_input=given, raw=raw, duration_ms=12.5
     )

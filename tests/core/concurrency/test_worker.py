@@ -166,7 +166,7 @@ def observe(
     workspace: Workspace, aside: WorkerProcess | None, given: RawResult, tool: str, use: str = "toolu_1"
 ) -> Run:
     """Settle and observe a result as a session does, in the child or here."""
-    settler = ResultStore(ResultAdapter(None), workspace, aside)
+    settler = ResultStore(ResultAdapter(workspace.path), workspace, aside)
     whole, _ = settler.store(given, facts(tool, use, query="q"))
     observer = SearchResults() if tool == SEARCH else WorkbenchActivity()
     call = ToolCall(tool_use_id=use, name=tool, input={"query": "q"})
@@ -202,7 +202,7 @@ def test_a_child_does_the_same(workspace: Workspace, aside: WorkerProcess, tmp_p
 
 
 def test_large_results_keep_their_signed_addresses(workspace: Workspace, aside: WorkerProcess) -> None:
-    settler = ResultStore(ResultAdapter(None), workspace, aside)
+    settler = ResultStore(ResultAdapter(workspace.path), workspace, aside)
     results: dict[str, ToolResult] = {}
     for number in range(3):
         use = f"toolu_{number}"
@@ -277,7 +277,7 @@ def test_without_a_child_everything_is_done_here(
     with pytest.raises(WorkerUnavailable, match="cannot be started"):
         hello(aside)
     assert not open_files() - before
-    store = ResultStore(ResultAdapter(None), workspace, aside)
+    store = ResultStore(ResultAdapter(workspace.path), workspace, aside)
     whole, shown = store.store(raw("x" * LARGE), facts(SEARCH))
     assert whole.output == "x" * LARGE
     assert shown.stored_at == whole.stored_at is not None
