@@ -15,7 +15,7 @@ from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event, encode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
-from ua_tui.core.team.records import Answer, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Command
 from ua_tui.core.text import clean, without_surrogates
 
 LARGEST = 256 << 10
@@ -35,8 +35,8 @@ class Letter(NamedTuple):
     by: str
 
 
-def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked) -> Question:
-    """Make the question for the team of what a session asks.
+def encode_question(asked: PermissionAsked | ElicitationAsked) -> str:
+    """Encode what a session asks.
 
     Raises:
         TeamError: it is too large.
@@ -44,7 +44,7 @@ def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked)
     event = encode_event(asked)
     if len(event) > LARGEST:
         raise TeamError("the question is too large for the team to see")
-    return Question(session=session.id, request=asked.request_id, event=event.decode("utf-8", "replace"))
+    return event.decode("utf-8", "replace")
 
 
 def read_question(event: str) -> PermissionAsked | ElicitationAsked | None:

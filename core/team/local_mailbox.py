@@ -17,7 +17,7 @@ from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.letters import Letter, command_text, encode_answer
-from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, SessionId
 
 
 class _Letters(msgspec.Struct):
@@ -43,11 +43,11 @@ class LocalMailbox:
         self._store = JsonStore(folder / LETTERS / "letters.json", _Letters, set_aside=True)
         self._has_begun = False
 
-    async def ask(self, session: SessionId, question: Question) -> None:
-        """Ask whoever looks; a question that was asked before waits again."""
-        asked = _letter(question.event, _QUESTION, question.request)
+    async def ask(self, session: SessionId, request: str, event: str) -> None:
+        """Ask whoever looks what an event says; what was asked before waits again."""
+        asked = _letter(event, _QUESTION, request)
         await self._change(
-            lambda letters: [*(each for each in letters if each.request != asked.request), asked], begins=True
+            lambda letters: [*(each for each in letters if each.request != request), asked], begins=True
         )
 
     async def withdraw(self, session: SessionId, request: str) -> None:
@@ -55,12 +55,9 @@ class LocalMailbox:
         gone = (_QUESTION, request)
         await self._change(lambda letters: [each for each in letters if (each.kind, each.request) != gone])
 
-    async def questions(self, session: str | None = None) -> list[Question]:
-        """The questions that wait, oldest first."""
-        return [
-            Question(session=session or "", request=each.request, event=each.text, asked=each.at)
-            for each in _waiting(await self._read())
-        ]
+    async def questions(self, session: str) -> list[str]:
+        """The events of the questions that wait, oldest first."""
+        return [each.text for each in _waiting(await self._read())]
 
     async def answer(self, session: str, answer: Answer) -> Answered:
         """Answer a question; only the first answer counts."""

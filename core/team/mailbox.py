@@ -23,7 +23,7 @@ from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import Letter, command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Received, SessionId
 
 _LAST_S = 2.0
 _MOST = 1_000
@@ -47,9 +47,8 @@ WITH gone AS (
 ) SELECT pg_notify(%(channel)s, 'question ' || session) FROM gone
 """
 _QUESTIONS = """
-SELECT q.session, q.request, q.event, extract(epoch FROM q.asked_at)::float8
-FROM question q JOIN session s ON s.id = q.session AND s.attempt = q.attempt
-WHERE q.answer IS NULL AND (%(session)s::text IS NULL OR q.session = %(session)s)
+SELECT q.event FROM question q JOIN session s ON s.id = q.session AND s.attempt = q.attempt
+WHERE q.answer IS NULL AND q.session = %(session)s
 ORDER BY q.asked_at, q.request LIMIT %(most)s
 """
 # The row is locked, and read again after whoever answers at the same time: one of them finds it unanswered.
@@ -123,38 +122,28 @@ class PostgresMailbox:
         shared = address.connections
         self._listener = Listener(address) if shared is None else shared.listener
 
-    async def ask(self, session: SessionId, question: Question) -> None:
-        """Ask the team; a question that was asked before waits again."""
-        rows = await self._run(
-            _ASK,
-            session=session.id,
-            attempt=session.attempt,
-            request=question.request,
-            event=question.event,
-        )
-        if not rows and await self.answered(session.id, question.request) is None:
+    async def ask(self, session: SessionId, request: str, event: str) -> None:
+        """Ask the team what an event says, as `encode_question` gives it; what was asked before waits again."""
+        of_session = {"session": session.id, "attempt": session.attempt}
+        rows = await self._run(_ASK, **of_session, request=request, event=event)
+        if not rows and await self.answered(session.id, request) is None:
             raise TeamError(TAKEN_OVER)
-        if session.attempt > 1:
-            await self._carry_over(session, question)
-
-    async def _carry_over(self, session: SessionId, question: Question) -> None:
-        """Answer a question as the same one was answered that an earlier attempt asked, which gave its place back."""
-        for request, event, text in await self._run(_EARLIER, session=session.id, attempt=session.attempt):
-            if not _is_same(event, question.event):
-                continue
-            again = encode_answer(replace(read_answer(request, text), request=question.request))
-            values = {"session": session.id, "request": question.request, "answer": again, "before": request}
-            await self._run(_CARRY_OVER, **values)
+        if session.attempt == 1:
             return
+        for before, earlier, text in await self._run(_EARLIER, **of_session):
+            # An earlier attempt, which gave its place back, asked the same: it is answered as that was.
+            if _is_same(earlier, event):
+                again = encode_answer(replace(read_answer(before, text), request=request))
+                await self._run(_CARRY_OVER, **of_session, request=request, answer=again, before=before)
+                return
 
     async def withdraw(self, session: SessionId, request: str) -> None:
         """A question no longer waits."""
         await self._run(_WITHDRAW, session=session.id, request=request)
 
-    async def questions(self, session: str | None = None) -> list[Question]:
-        """The questions that wait, oldest first."""
-        rows = await self._run(_QUESTIONS, session=session, most=_MOST)
-        return [Question(session=of, request=id_, event=event, asked=at) for of, id_, event, at in rows]
+    async def questions(self, session: str) -> list[str]:
+        """The events of the questions that wait, oldest first."""
+        return [event for (event,) in await self._run(_QUESTIONS, session=session, most=_MOST)]
 
     async def answer(self, session: str, answer: Answer) -> Answered:
         """Answer a question; only the first answer counts."""

@@ -170,15 +170,6 @@ class JobResult(Findings, frozen=True, kw_only=True):
     finished: float | None = None
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session asks a person: `event` is the JSON of a `permission_asked` or an `elicitation_asked`."""
-
-    session: str
-    request: str
-    event: str
-    asked: float = 0.0
-
-
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A person's answer: to a tool call or question of the agent, or (`action`) to the request of an MCP server.
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.core.team.copied_session import stored_lines
-from tests.core.team.stores import add_session, take_over
+from tests.core.team.stores import add_session, requests, take_over
 from tests.e2e.jobs_at_work import (
     ALLOWED,
     SEND,
@@ -207,13 +207,13 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
             asyncio.create_task(run(claim, settings, store=store, address=address))
             for claim, store in zip((asks, held), stores, strict=True)
         ]
-        questions = await until_in_thread(lambda: asyncio.run(ann.questions()), DEADLINE)
-        event = json.loads(questions[0].event)
-        assert (questions[0].session, event["tool_name"]) == ("s1", SEND)
+        questions = await until_in_thread(lambda: asyncio.run(ann.questions("s1")), DEADLINE)
+        event = json.loads(questions[0])
+        assert event["tool_name"] == SEND
         await until(lambda: stores[0].states == ["running", "needs_you"])
         assert not outbox.exists()
         both = await asyncio.gather(
-            *(who.answer("s1", Answer(request=questions[0].request, allow=True)) for who in (ann, bob))
+            *(who.answer("s1", Answer(request=event["request_id"], allow=True)) for who in (ann, bob))
         )
         assert sorted(each.accepted for each in both) == [False, True]
         assert Answered(accepted=True) in both
@@ -224,7 +224,7 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
     assert outbox.read_text() == SENT
     assert stores[0].states == ["running", "needs_you", "running"]
     assert (cancelled.state, cancelled.error) == ("cancelled", "owner stopped it")
-    assert await ann.questions() == []
+    assert await ann.questions("s1") == []
     assert team_database.execute("SELECT answer FROM question") == [("",)]
 
 
@@ -246,8 +246,8 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         assert parked.state == "parked"
         assert "no one answered its question" in parked.error
         team_database.execute("UPDATE job SET state = 'needs_you', worker_id = NULL")
-        (question,) = await ann.questions()
-        assert (await ann.answer("s1", Answer(request=question.request, allow=True))).accepted
+        (request,) = await requests(ann)
+        assert (await ann.answer("s1", Answer(request=request, allow=True))).accepted
         # It waits for a worker by that.
         assert team_database.execute("SELECT state FROM job") == [("waiting",)]
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 3600.0)
@@ -256,7 +256,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         outcome = await ended(run(again, settings, address=address), team_database)
     assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
     assert outbox.read_text() == SENT
-    assert await ann.questions() == []
+    assert await ann.questions("s1") == []
     answered = "SELECT answered_by::text, answer FROM question ORDER BY attempt"
     assert team_database.execute(answered) == [("owner", ""), ("owner", "")]
 

@@ -19,7 +19,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.session import Session
 from ua_tui.core.tasks import pause
-from ua_tui.core.team.letters import make_question
+from ua_tui.core.team.letters import encode_question
 from ua_tui.core.team.mailbox import Inbox, Mailbox
 from ua_tui.core.team.records import Answer, Command, SessionId
 from ua_tui.core.text import clean_line
@@ -102,7 +102,7 @@ class QuestionRelay:
 
     async def _ask(self, session: Session, event: PermissionAsked | ElicitationAsked) -> None:
         try:
-            question = make_question(self._id, event)
+            question = encode_question(event)
         except TeamError as error:
             if isinstance(event, PermissionAsked):
                 why = f"No one could be asked: {error}."
@@ -112,7 +112,7 @@ class QuestionRelay:
             return
         # Its answer may have been taken, and did not fit.
         await self._inbox.mark_taken()
-        await self._mailbox.ask(self._id, question)
+        await self._mailbox.ask(self._id, event.request_id, question)
         self._asked.add(event.request_id)
 
     async def _receive(self, session: Session) -> None:

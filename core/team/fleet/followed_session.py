@@ -95,7 +95,7 @@ class FollowedSession(PastSession):
         Raises:
             TeamError: the mailbox cannot be used.
         """
-        found = [read_question(each.event) for each in await self._mailbox.questions(self._id)]
+        found = [read_question(each) for each in await self._mailbox.questions(self._id)]
         waiting = [_limited(event) for event in found if event is not None]
         self._questions.update((event.request_id, event) for event in waiting)
         return waiting

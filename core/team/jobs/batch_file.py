@@ -95,7 +95,6 @@ def read_jobs(
         SettingsError: the file cannot be read, looks like one of another format, or has no query.
     """
     problems: _Problems = []
-    seen: dict[str, Mapping[str, Any]] = {}
     base = checked_settings(defaults or {})
     jobs: list[Job] = []
     try:
@@ -108,7 +107,7 @@ def read_jobs(
                         f"--{rights[0].replace('_', '-')} for all rows, or --rows-may-allow if you wrote the file"
                     )
                 own = {key: given[key] for key in given if key not in SPECS and not _refusal(key)}
-                settings = _settings_of({key: given[key] for key in given if key not in own}, base, seen)
+                settings = _settings_of({key: given[key] for key in given if key not in own}, base)
             except _Wrong as wrong:
                 problems.append((number, str(wrong)))
             else:
@@ -170,20 +169,15 @@ def _taken_query(row: Any) -> str:
     return query
 
 
-def _settings_of(
-    given: Mapping[str, Any], base: Mapping[str, Any], seen: dict[str, Mapping[str, Any]]
-) -> Mapping[str, Any]:
-    """The settings of a row: most rows of a file have the same ones, which are kept once."""
+def _settings_of(given: Mapping[str, Any], base: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of a row; those of a row without its own are kept once."""
     if not given:
         return base
-    key = json.dumps(given, sort_keys=True, default=str)
-    if key not in seen:
-        own = checked_settings(given)
-        for name in _LISTS:
-            if own.get(name) and base.get(name):
-                own[name] = list(dict.fromkeys((*base[name], *own[name])))
-        seen[key] = {**base, **own}
-    return seen[key]
+    own = checked_settings(given)
+    for name in _LISTS:
+        if own.get(name) and base.get(name):
+            own[name] = list(dict.fromkeys((*base[name], *own[name])))
+    return {**base, **own}
 
 
 def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:

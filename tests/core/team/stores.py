@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from tests.postgres_server import Database
+from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.team.letters import encode_question, read_question
 from ua_tui.core.team.mailbox import Inbox, Mailbox
 from ua_tui.core.team.records import Received, SessionId
 
@@ -17,6 +19,17 @@ WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND w
 def receiving(mailbox: Mailbox, session: SessionId = SESSION) -> aclosing[AsyncGenerator[Received, None]]:
     """What comes for a session."""
     return aclosing(Inbox(mailbox, session).received())
+
+
+def question_of(event: PermissionAsked | ElicitationAsked) -> tuple[str, str]:
+    """What a mailbox is given to ask what an event says."""
+    return event.request_id, encode_question(event)
+
+
+async def requests(mailbox: Mailbox, session: str = "s1") -> list[str]:
+    """The requests that wait for an answer."""
+    found = [read_question(each) for each in await mailbox.questions(session)]
+    return [each.request_id for each in found if each is not None]
 
 
 def add_session(database: Database, session: SessionId = SESSION, *, owner: str = "owner") -> None:

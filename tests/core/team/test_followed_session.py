@@ -9,16 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.core.team.stores import SESSION, receiving
+from tests.core.team.stores import SESSION, question_of, receiving
 from tests.core.team.test_fleet import lay, locked, write
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events import types as ev
 from ua_tui.core.team.fleet.followed_session import FollowedSession
-from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, SessionId
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 ALLOWED = ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")
@@ -57,7 +56,7 @@ class Followed:
 
     async def ask(self, asked: ev.PermissionAsked = ASKED) -> list[ev.Event]:
         """Let the session ask; returns its questions as they are read here."""
-        await self.mailbox.ask(SESSION, make_question(SESSION, asked))
+        await self.mailbox.ask(SESSION, *question_of(asked))
         return list(await self.session.questions())
 
     async def followed(self, *events: ev.Event) -> list[ev.Event]:
@@ -157,7 +156,7 @@ async def test_answers_wait_for_their_question(followed: Followed, monkeypatch: 
         nonlocal tries
         tries += 1
         if tries == 2:
-            await followed.mailbox.ask(SESSION, make_question(SESSION, ASKED))
+            await followed.mailbox.ask(SESSION, *question_of(ASKED))
         return await answer(session, given)
 
     monkeypatch.setattr(followed.mailbox, "answer", late)
@@ -240,5 +239,5 @@ async def test_new_events_are_given_until_the_session_ends(followed: Followed) -
 
 async def test_a_question_that_is_no_question_is_left_out(followed: Followed) -> None:
     for request, event in (("x", "no JSON"), ("y", '{"event": "query_received"}'), ("z", "[]")):
-        await followed.mailbox.ask(SESSION, Question(session=SESSION.id, request=request, event=event))
+        await followed.mailbox.ask(SESSION, request, event)
     assert await followed.session.questions() == []

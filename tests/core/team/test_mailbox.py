@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.core.cases import cases_of
-from tests.core.team.stores import SESSION, WAITS, add_session, receiving, take_over
+from tests.core.team.stores import SESSION, WAITS, add_session, question_of, receiving, requests, take_over
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
@@ -33,16 +33,16 @@ from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team import local_mailbox
 from ua_tui.core.team.actions import SessionActions
-from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
+from ua_tui.core.team.letters import LARGEST, encode_answer, encode_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Inbox, Mailbox, PostgresMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Received, SessionId
 from ua_tui.core.text import clean
 
 CASES = cases_of(__file__)
 
 ASKED = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
-QUESTION = make_question(SESSION, ASKED)
+QUESTION = question_of(ASKED)
 YES, INTERRUPT = Answer(request="r1", allow=True), Command(kind="interrupt")
 CLIENTS = (
     "SELECT count(*) FROM pg_stat_activity"
@@ -183,12 +183,10 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
     worker, ann, bob = store.mailbox(), store.mailbox(), store.mailbox()
     inbox = Inbox(worker, SESSION)
     async with aclosing(inbox.received()) as items:
-        await worker.ask(SESSION, QUESTION)
-        (asked,) = await ann.questions("s1")
-        assert (asked.session, asked.request) == ("s1", "r1")
-        assert decode_event(asked.event.encode()) == ASKED
-        assert abs(asked.asked - time.time()) < 60
-        assert await bob.questions("s1") == [asked]
+        await worker.ask(SESSION, *QUESTION)
+        (event,) = await ann.questions("s1")
+        assert decode_event(event.encode()) == ASKED
+        assert await bob.questions("s1") == [event]
         if isinstance(bob, PostgresMailbox):
             assert await bob.questions("other") == []
         both = await asyncio.gather(
@@ -204,12 +202,12 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
         assert late.by
         assert late.at is not None
         assert abs(late.at - time.time()) < 60
-        assert await ann.questions() == []
+        assert await ann.questions("s1") == []
         # Whoever asks nothing gets no answer.
         assert await ann.answer("s1", Answer(request="r2")) == Answered(accepted=False, by="", at=None)
         # An answer that did not fit is asked for again, and comes again.
         await inbox.mark_taken()
-        await worker.ask(SESSION, QUESTION)
+        await worker.ask(SESSION, *QUESTION)
         assert (await ann.answer("s1", Answer(request="r1", action="decline"))).accepted
         assert await next_of(items) == Answer(request="r1", action="decline")
     # It may have had a secret.
@@ -218,7 +216,7 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
 
 async def test_what_was_sent_before_is_received_once_and_in_order(store: Store) -> None:
     worker, person = store.mailbox(), store.mailbox()
-    await worker.ask(SESSION, QUESTION)
+    await worker.ask(SESSION, *QUESTION)
     await person.answer("s1", Answer(request="r1", allow=True, values={"a": 1}))
     for command in (submit(" One\0 more? "), Command(kind="interrupt", body="ignored"), submit("Two")):
         await person.send("s1", command)
@@ -232,21 +230,21 @@ async def test_what_was_sent_before_is_received_once_and_in_order(store: Store) 
 
 async def test_a_withdrawn_question_and_one_of_a_lost_worker_wait_no_longer(store: Store) -> None:
     worker, person, other = store.mailbox(), store.mailbox(), store.mailbox()
-    await worker.ask(SESSION, QUESTION)
+    await worker.ask(SESSION, *QUESTION)
     await worker.withdraw(SESSION, "r1")
-    assert await person.questions() == []
+    assert await person.questions("s1") == []
     assert await person.answer("s1", YES) == Answered(accepted=False)
-    await worker.ask(SESSION, QUESTION)
+    await worker.ask(SESSION, *QUESTION)
     second = store.taken_over(SESSION)
     if isinstance(worker, PostgresMailbox):
         # In a folder its lock keeps the other program away.
         with pytest.raises(TeamError, match="continues this session"):
-            await worker.ask(SESSION, Question(session="s1", request="r2", event="{}"))
+            await worker.ask(SESSION, "r2", "{}")
     async with receiving(other, second) as items:
         await person.send("s1", INTERRUPT)
         assert await next_of(items) == INTERRUPT
-        assert await person.questions() == []
-        await other.ask(second, QUESTION)
+        assert await person.questions("s1") == []
+        await other.ask(second, *QUESTION)
         assert (await person.answer("s1", YES)).accepted
         assert await next_of(items) == YES
 
@@ -266,7 +264,7 @@ def test_a_hostile_answer_allows_nothing(text: str) -> None:
 
 async def test_an_answer_that_cannot_be_read_allows_nothing(store: Store) -> None:
     worker = store.mailbox()
-    await worker.ask(SESSION, QUESTION)
+    await worker.ask(SESSION, *QUESTION)
     await asyncio.to_thread(store.forge, '{"request": 5}')
     async with receiving(worker) as items:
         found = await next_of(items)
@@ -278,17 +276,17 @@ async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_pa
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
     other = tmp_path / "other"
     other.mkdir()
-    await LocalMailbox(other).ask(SESSION, QUESTION)
+    await LocalMailbox(other).ask(SESSION, *QUESTION)
     assert (await LocalMailbox(other).answer("s1", YES)).accepted
     await LocalMailbox(other).send("s1", submit("Forged"))
     async with receiving(worker) as items:
-        await worker.ask(SESSION, QUESTION)
+        await worker.ask(SESSION, *QUESTION)
         here, there = (folder / LETTERS / "letters.json" for folder in (tmp_path, other))
         stored, other_one = (json.loads(each.read_text()) for each in (here, there))
         forged = stored | {"all": stored["all"] + [each for each in other_one["all"] if not each[4]]}
         for text in (there.read_text(), json.dumps(forged), '{"all": 7', ""):
             here.write_text(text)
-            assert await person.questions() == []
+            assert await person.questions("s1") == []
         await person.send("s1", submit("Own"))
         assert await next_of(items) == submit("Own")
 
@@ -304,12 +302,12 @@ async def test_messages_have_limits(store: Store) -> None:
 
 def test_a_question_that_is_too_large_is_refused() -> None:
     text = "x" * (LARGEST + 1)
-    for asked in (
+    for event in (
         PermissionAsked(request_id="r1", tool_name="x", input={"text": text}),
         ElicitationAsked(request_id="r2", server="desk", message=text),
     ):
         with pytest.raises(TeamError, match="too large"):
-            make_question(SESSION, asked)
+            encode_question(event)
 
 
 ANSWERS = st.builds(
@@ -375,7 +373,7 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
     person = mailbox_of(team_database)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         worker = PostgresMailbox(Address.parse(proxy.url(team_database.tcp)))
-        await worker.ask(SESSION, QUESTION)
+        await worker.ask(SESSION, *QUESTION)
         async with taking(worker, SESSION) as items:
             for given in (YES, submit("One")):
                 # The worker marks nothing as read before the rows are locked.
@@ -405,14 +403,14 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
 async def test_a_question_that_is_asked_again_keeps_its_unread_answer(team_database: Database) -> None:
     add_session(team_database)
     mailbox = mailbox_of(team_database)
-    await mailbox.ask(SESSION, QUESTION)
+    await mailbox.ask(SESSION, *QUESTION)
     assert (await mailbox.answer("s1", YES)).accepted
     # As when it is not known whether it was asked.
-    await mailbox.ask(SESSION, QUESTION)
+    await mailbox.ask(SESSION, *QUESTION)
     async with receiving(mailbox) as items:
         assert await next_of(items) == YES
-    await mailbox.ask(SESSION, QUESTION)
-    assert [each.request for each in await mailbox.questions()] == ["r1"]
+    await mailbox.ask(SESSION, *QUESTION)
+    assert await requests(mailbox) == ["r1"]
 
 
 async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_attempt(
@@ -421,16 +419,16 @@ async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_atte
     add_session(team_database)
     worker, person, other = (mailbox_of(team_database) for _ in range(3))
     read = "this sends data out; since {} the agent has read text from a website"
-    asked = replace(ASKED, reason=read.format("23:59 on 28 November"))
+    first = replace(ASKED, reason=read.format("23:59 on 28 November"))
     async with receiving(worker) as items:
-        await worker.ask(SESSION, make_question(SESSION, asked))
+        await worker.ask(SESSION, *question_of(first))
         assert (await person.answer("s1", YES)).accepted
         # It ends before it has the answer, which was read.
         assert (await asyncio.wait_for(anext(items), PATIENCE))[0] == YES
     second = await asyncio.to_thread(take_over, team_database)
     # The tools of its server are known now, so that more may be answered, and were read later.
     known = replace(
-        asked,
+        first,
         request_id="r2",
         reason=read.format("00:01"),
         proposed=["send"],
@@ -439,10 +437,10 @@ async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_atte
         once_only=True,
     )
     async with receiving(other, second) as items:
-        await other.ask(second, make_question(second, replace(known, request_id="r3", input={"to": "Bob"})))
-        await other.ask(second, make_question(second, known))
+        await other.ask(second, *question_of(replace(known, request_id="r3", input={"to": "Bob"})))
+        await other.ask(second, *question_of(known))
         assert await next_of(items) == replace(YES, request="r2")
-        assert [each.request for each in await person.questions()] == ["r3"]
+        assert await requests(person) == ["r3"]
 
 
 async def test_one_connection_receives_for_all_sessions(team_database: Database) -> None:
@@ -465,8 +463,8 @@ async def test_members_of_the_team_answer_in_their_name(cluster: Cluster, team_d
     grant(Address.parse(team_database.url), name)
     worker = mailbox_of(team_database)
     ann = PostgresMailbox(Address.parse(cluster.url(team_database.name, name)))
-    await worker.ask(SESSION, QUESTION)
-    assert [each.request for each in await ann.questions()] == ["r1"]
+    await worker.ask(SESSION, *QUESTION)
+    assert await requests(ann) == ["r1"]
     assert (await ann.answer("s1", YES)).accepted
     late = await worker.answer("s1", YES)
     assert (late.accepted, late.by) == (False, name)
@@ -475,8 +473,8 @@ async def test_members_of_the_team_answer_in_their_name(cluster: Cluster, team_d
         await ann.send("s9", INTERRUPT)
     # A session that is not shared is nobody else's business.
     team_database.execute("UPDATE session SET shared = false")
-    await worker.ask(SESSION, QUESTION)
-    assert await ann.questions() == []
+    await worker.ask(SESSION, *QUESTION)
+    assert await ann.questions("s1") == []
     assert not (await ann.answer("s1", YES)).accepted
 
 
@@ -490,12 +488,12 @@ async def test_a_member_of_the_owners_role_works_as_it(cluster: Cluster, team_da
     address = Address.parse(cluster.url(team_database.name, name))
     worker, person = PostgresMailbox(address), mailbox_of(team_database)
     async with receiving(worker) as items:
-        await worker.ask(SESSION, QUESTION)
+        await worker.ask(SESSION, *QUESTION)
         await person.answer("s1", YES)
         assert await next_of(items) == YES
         await person.send("s1", INTERRUPT)
         assert await next_of(items) == INTERRUPT
-        await worker.ask(SESSION, QUESTION)
+        await worker.ask(SESSION, *QUESTION)
         await worker.withdraw(SESSION, "r1")
     ledger = SessionActions(address, SESSION)
     assert await ledger.begin({"k": "Bash"}, "t1", lambda: False) == []

@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from tests.core.team.fleet_rows import add_session
-from tests.core.team.stores import SESSION
+from tests.core.team.stores import SESSION, question_of, requests
 from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_followed_session import worker
 from tests.postgres_server import Database
@@ -26,7 +26,6 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
 from ua_tui.core.team.records import Answer, Command, SessionId
@@ -90,7 +89,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         assert "Write to mary's session on worker-1" in screen_text(app)
         write(folder, [ev.TextDelta(query_id="q1", message_id="m1", text="Two **bicycles**")])
         await until(lambda: "Two bicycles" in conversation(app))
-        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        await mailbox.ask(SESSION, *question_of(ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         await pilot.press("a")
@@ -101,7 +100,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         form = ev.ElicitationAsked(
             request_id="e1", server="notes", message="Which?", fields=[ev.FormField(name="name")]
         )
-        await mailbox.ask(SESSION, make_question(SESSION, form))
+        await mailbox.ask(SESSION, *question_of(form))
         write(folder, [form])
         await asks(app, ServerFormScreen)
         await pilot.press("ctrl+n")
@@ -121,7 +120,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
 async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> None:
     folder = lay(tmp_path, "session_20261121_140200", ASKED)
     mailbox = LocalMailbox(folder)
-    await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+    await mailbox.ask(SESSION, *question_of(ASKED))
     with locked(folder):
         async with following(tmp_path, FollowedSource(folder, SESSION.id, mailbox)) as (
             app,
@@ -140,13 +139,13 @@ async def test_a_dialog_closes_when_someone_else_answers_or_another_worker_conti
 ) -> None:
     monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary [b]")
     async with local(tmp_path) as (app, _, mailbox, folder):
-        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        await mailbox.ask(SESSION, *question_of(ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         write(folder, [ev.SessionStarted(session_id="s", workspace="/w", cwd="/", version=VERSION)])
         await until(lambda: len(app.screen_stack) == 1)
         again = ev.PermissionAsked(request_id="r2", tool_name="Bash", input={"command": "ls"})
-        await mailbox.ask(SESSION, make_question(SESSION, again))
+        await mailbox.ask(SESSION, *question_of(again))
         write(folder, [ev.QueryReceived(query_id="q2", text="Go on"), again])
         await asks(app, PermissionScreen)
         assert app.state == "running"
@@ -193,14 +192,14 @@ async def test_escape_leads_back_and_decides_nothing(tmp_path: Path) -> None:
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
         for request in ("r1", "r2"):
             asked = replace(ASKED, request_id=request)
-            await mailbox.ask(SESSION, make_question(SESSION, asked))
+            await mailbox.ask(SESSION, *question_of(asked))
             write(folder, [asked])
         await asks(app, PermissionScreen)
         assert "Decide later" in screen_text(app)
         await pilot.press("escape")
         await until(lambda: len(app.screen_stack) == 1)
         assert "2 questions stay open: Alt+A" in notices(app)
-        assert [each.request for each in await mailbox.questions()] == ["r1", "r2"]
+        assert await requests(mailbox) == ["r1", "r2"]
         await pilot.press("alt+a")
         await asks(app, PermissionScreen)
         await pilot.press("d")
@@ -228,13 +227,13 @@ async def test_a_key_for_a_question_that_somebody_else_answered_answers_no_other
 ) -> None:
     monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary")
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
-        await mailbox.ask(SESSION, make_question(SESSION, ASKED))
+        await mailbox.ask(SESSION, *question_of(ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         await mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
         assert await asyncio.wait_for(received.get(), PATIENCE) == Answer(request="r1", allow=True)
         second = replace(ASKED, request_id="r2")
-        await mailbox.ask(SESSION, make_question(SESSION, second))
+        await mailbox.ask(SESSION, *question_of(second))
         write(folder, [ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"), second])
         await until(lambda: isinstance(app.screen, PermissionScreen) and app.screen.event.request_id == "r2")
         await asks(app, PermissionScreen)
@@ -244,7 +243,7 @@ async def test_a_key_for_a_question_that_somebody_else_answered_answers_no_other
         await pilot.press("a")
         await until(lambda: "press any key first" not in screen_text(app))
         await asks(app, PermissionScreen)
-        assert [each.request for each in await mailbox.questions()] == ["r2"]
+        assert await requests(mailbox) == ["r2"]
         await pilot.press("d")
         assert await asyncio.wait_for(received.get(), PATIENCE) == Answer(request="r2")
 
@@ -370,7 +369,7 @@ async def test_a_session_of_the_team_is_followed_through_its_database(
         assert "Compare bicycles" in conversation(app)
         add_line(team_database, 3, ev.TextDelta(query_id="q1", message_id="m1", text="Two bicycles"))
         await until(lambda: "Two bicycles" in conversation(app))
-        await mailbox.ask(mine, make_question(mine, ASKED))
+        await mailbox.ask(mine, *question_of(ASKED))
         add_line(team_database, 4, ASKED)
         await asks(app, PermissionScreen)
         await pilot.press("a")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.team.stores import SESSION, receiving
+from tests.core.team.stores import SESSION, receiving, requests
 from tests.tui.fixture_types import Patch
 from tests.waiting import until, until_in_thread
 from ua_tui.core.errors import FormError, TeamError
@@ -17,7 +17,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.team.letters import LARGEST
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Command, SessionId
 from ua_tui.tui.team.question_relay import QuestionRelay
 
 CALL = ev.PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
@@ -72,11 +72,9 @@ class Desk:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def waiting(self, *requests: str) -> None:
+    async def waiting(self, *expected: str) -> None:
         """Wait until the person sees these questions."""
-        await until_in_thread(
-            lambda: [each.request for each in asyncio.run(self.person.questions())] == list(requests)
-        )
+        await until_in_thread(lambda: asyncio.run(requests(self.person)) == list(expected))
 
     async def told(self, count: int) -> Any:
         """Wait until the session was told so many things; returns the last one."""
@@ -115,7 +113,7 @@ async def test_a_question_that_was_answered_elsewhere_is_withdrawn(desk: Desk) -
         await desk.waiting("r2")
         assert not (await desk.person.answer("s1", Answer(request="r1", allow=True))).accepted
     # So is what still waits at the end.
-    assert await desk.person.questions() == []
+    assert await desk.person.questions("s1") == []
 
 
 async def test_an_answer_that_comes_while_the_session_ends_is_not_taken(desk: Desk) -> None:
@@ -183,10 +181,10 @@ async def test_a_question_is_asked_when_the_store_can_be_reached_again(
     monkeypatch.setattr("ua_tui.tui.team.question_relay._RETRY_SECONDS", 0.01)
     ask, failures = desk.worker.ask, [TeamError("no server"), RuntimeError("odd")]
 
-    async def fail_first(session: SessionId, question: Question) -> None:
+    async def fail_first(session: SessionId, request: str, event: str) -> None:
         if failures:
             raise failures.pop()
-        await ask(session, question)
+        await ask(session, request, event)
 
     monkeypatch.setattr(desk.worker, "ask", fail_first)
     async with desk.at_work():
