@@ -548,27 +548,25 @@ _LAST_PIECES = """
     SELECT DISTINCT ON (path) path, start, start + octet_length(data) AS end, encode(sha256(data), 'hex') AS sha256
     FROM piece WHERE session = %s AND NOT starts_with(path, '.files/') ORDER BY path, start DESC
 """
+# Whoever takes the session over waits until what follows is done, or it finds no row.
+_MINE = "WITH mine AS (SELECT id, owner FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE)"
 # Removes the files of earlier attempts, as the session begins again.
-_CLEAR = """
-    WITH mine AS (
-        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
-    ), files AS (
+_CLEAR = f"""
+    {_MINE}, files AS (
         DELETE FROM artifact USING mine WHERE session = mine.id
     ), pieces AS (
         DELETE FROM piece USING mine WHERE session = mine.id
     )
     SELECT 1 FROM mine
-"""
+"""  # noqa: S608 -- made of constants
 # Removes what is stored of some files from there on, which is copied anew.
-_REMOVE = """
-    WITH mine AS (
-        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
-    ), pieces AS (
+_REMOVE = f"""
+    {_MINE}, pieces AS (
         DELETE FROM piece p USING mine, unnest(%(paths)s::text[], %(starts)s::bigint[]) AS anew (path, start)
         WHERE p.session = mine.id AND p.path = anew.path AND p.start >= anew.start
     )
     SELECT 1 FROM mine
-"""
+"""  # noqa: S608 -- made of constants
 # Makes the session's row, or makes it that of this attempt. One that was `claimed`, as a job is, has its attempt from
 # whoever gave the claim. Otherwise two programs may have resumed copies of one folder: the first one has the attempt.
 _REGISTER = """
@@ -601,10 +599,8 @@ _WRITE = """
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
 """
 # Records a file of the session, with its content if it is small; a large content that it had is removed.
-_ARTIFACT = """
-    WITH mine AS (
-        SELECT id, owner FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
-    ), content AS (
+_ARTIFACT = f"""
+    {_MINE}, content AS (
         INSERT INTO blob (owner, sha256, data)
         SELECT owner, %(sha256)s, %(data)s::bytea FROM mine
         WHERE %(data)s::bytea IS NOT NULL
@@ -620,4 +616,4 @@ _ARTIFACT = """
         ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size, saved_at = now()
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
-"""
+"""  # noqa: S608 -- made of constants
