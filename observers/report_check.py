@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from msgspec.structs import replace
 
 from ua_tui.core.claims import files
@@ -48,14 +46,11 @@ class ReportChecker:
         from ua_tui.observers.check.session import check_in_session
 
         check = check_in_session(data, path, workspace.path, workspace.redactor, context.knowledge)
-        counts: dict[str, dict[str, int]] = defaultdict(dict)
-        for (kind, state), count in sorted(check.check.counts().items()):
-            counts[kind][state] = count
         event = ReportChecked(
             report=check.report,
             check=files.check_path(check.report),
             sha256=check.sha256,
-            counts=dict(counts),
+            counts=check.check.counts(),
             red=len(check.check.red),
             doubtful=len(check.check.doubtful),
             summary=check.check.summary,

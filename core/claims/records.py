@@ -177,9 +177,12 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     claims: tuple[Claim, ...] = ()
     notices: tuple[str, ...] = ()
 
-    def counts(self) -> Counter[tuple[Kind, State]]:
-        """How many claims of each kind have each state."""
-        return Counter((claim.kind, claim.state) for claim in self.claims)
+    def counts(self) -> dict[str, dict[str, int]]:
+        """For each kind of claim how many have each state, without those that none has."""
+        counts: dict[str, dict[str, int]] = {}
+        for (kind, state), count in sorted(Counter((each.kind, each.state) for each in self.claims).items()):
+            counts.setdefault(kind, {})[state] = count
+        return counts
 
     @property
     def doubtful(self) -> tuple[Claim, ...]:
@@ -200,15 +203,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         counts = self.counts()
         unread = sum(not claim.was_read for claim in self.claims)
-        parts = [part for kind in get_args(Kind) if (part := _part(kind, counts, unread))]
+        parts = (_part(kind, counts[kind], unread) for kind in get_args(Kind) if kind in counts)
         said = " · ".join(parts) or "No figures, quotations or links"
         return f"{said}. Nothing else was checked."
 
 
-def _part(kind: Kind, counts: Counter[tuple[Kind, State]], unread: int) -> str:
-    found = {state: counts[kind, state] for state in _ORDER if counts[kind, state]}
-    if not found:
-        return ""
+def _part(kind: Kind, counts: Mapping[str, int], unread: int) -> str:
+    found = {state: counts[state] for state in _ORDER if state in counts}
     total = quantity(sum(found.values()), kind)
     if kind == "link":
         seen = found.get("found", 0)

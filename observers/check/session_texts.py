@@ -41,10 +41,12 @@ from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.knowledge.cleaning import clean_text, clean_title, web_address
 from ua_tui.observers.knowledge.contents import LARGEST, Content, opened, read_content, read_object
 from ua_tui.observers.knowledge.documents import (
+    ANSWER,
     ANSWER_PART,
     SavedFile,
     page_documents,
     search_documents,
+    unparsed_documents,
     workbench_documents,
 )
 from ua_tui.observers.search.tool_names import reads_pages, runs_of, short_name
@@ -162,11 +164,8 @@ class SessionTexts:
                 if run.text:
                     yield of_document("run", run, "Run in the workbench", "")
         for file, content in self._read("search_results/unparsed", "unparsed", "*.txt"):
-            if text := clean_text(self.redactor.redact(content.text.partition("\n\n")[2])):
-                yield source_text(
-                    "result", text, title="Answer to a search", path=file.path, read_at=moment(file.at),
-                    tool_use_id=file.tool_use_id or "", was_read=False,
-                )  # fmt: skip
+            for answer in unparsed_documents(file, content.text, self.redactor):
+                yield of_document("result", answer, ANSWER, "", was_read=False)
 
     def gone(self, known: Iterable[str]) -> Iterator[Source]:
         """Give the pages that were read, as the journal says, and whose files are no longer there or not as saved.
@@ -274,7 +273,7 @@ class SessionTexts:
             for row in search_documents(file, content.text, self.redactor):
                 # What was searched for is the agent's own text.
                 is_answer = row.part == ANSWER_PART
-                title, heading = ("Answer to a search", "") if is_answer else (row.title, row.title)
+                title, heading = (ANSWER, "") if is_answer else (row.title, row.title)
                 found = of_document("search_row", row, title, heading, links=named, was_read=False)
                 named = ()
                 if (row.url, found.text) not in known:

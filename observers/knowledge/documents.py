@@ -199,7 +199,7 @@ def workbench_documents(
         yield file.document("workbench", "tool", run, title=purpose or _RUN, text=text)
 
 
-def _unparsed(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
+def unparsed_documents(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
     """Give the document of the answer of a search in which no rows were recognised, without the reason for that."""
     masked = redactor.redact(source)
     answer = masked.partition("\n\n")[2] if "\ntool: " in masked else masked
@@ -221,7 +221,7 @@ def _joined(*texts: str) -> str:
 _FORMATS = {
     "search_results": search_documents,
     "workbench_activity": workbench_documents,
-    "unparsed": _unparsed,
+    "unparsed": unparsed_documents,
 }
 
 

@@ -456,6 +456,16 @@ def earlier(tmp_path: Path) -> ReadSession:
     return found
 
 
+def test_the_answer_of_a_search_without_rows_is_a_source_without_its_heading(session: ReadSession) -> None:
+    text = 'no rows\ntool: SEARCH 77\ntool_use_id: t\n\n{"about": "Otters weigh 9 kilograms: planted-secret-value"}'
+    session.save("search_results/unparsed/a.txt", text, "unparsed", "t")
+    (found,) = of(sources(session), "result")
+    assert "Otters weigh 9 kilograms" in found.text
+    assert "77" not in found.text
+    assert "planted-secret-value" not in found.text
+    assert (found.title, found.tool_use_id, found.was_read) == ("Answer to a search", "t", False)
+
+
 @pytest.mark.parametrize("url", [PAGE, "http://www.animals.example/otters/?utm_source=x#y"])
 def test_pages_of_earlier_sessions_are_found(session: ReadSession, earlier: ReadSession, url: str) -> None:
     database = session.folder.parent / FILE
