@@ -35,12 +35,13 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.list_apps import SessionsApp
+from ua_tui.tui.app.list_apps import ListApp
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.compose import compose_session
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.screens.session.sessions import SessionsScreen
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"
@@ -142,7 +143,9 @@ async def draw_all(base: Path) -> dict[str, str]:
         await _until(happened, PermissionAsked)
         await draw(pilot, PERMISSION)
     lay_sessions(base, 60)
-    listing = SessionsApp(_Placed(base, base / "cache"), Settings(knowledge="off"))
+    listing = ListApp(
+        Settings(knowledge="off"), SessionsScreen(_Placed(base, base / "cache"), comes_back=True)
+    )
     async with listing.run_test(size=SESSIONS.size) as pilot:
         await draw(pilot, SESSIONS)
     return drawn

@@ -36,7 +36,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.tui.app.commands import commands_of
-from ua_tui.tui.app.list_apps import FleetApp, SessionsApp
+from ua_tui.tui.app.list_apps import ListApp
 from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.find import FindScreen, SessionAccess
@@ -327,7 +327,8 @@ async def test_the_key_opens_the_search_in_the_lists_of_sessions_too(tmp_path: P
     lay_session(tmp_path)
     database, index = fill(tmp_path), SessionIndex(tmp_path, tmp_path / "cache")
     settings = Settings(workspace_base=tmp_path, knowledge=database)
-    app = SessionsApp(index, settings) if of == "sessions" else FleetApp(FleetSource(index, None), settings)
+    fleet = FleetScreen(FleetSource(index, None))
+    app = ListApp(settings, SessionsScreen(index, database=database) if of == "sessions" else fleet)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f8", *"recalled")
         await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["search_row"])

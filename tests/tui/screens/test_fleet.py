@@ -26,7 +26,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker, arrange
 from ua_tui.core.team.fleet.source import FleetSource
-from ua_tui.tui.app.list_apps import FleetApp
+from ua_tui.tui.app.list_apps import ListApp
 from ua_tui.tui.cli import main
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
@@ -89,8 +89,8 @@ class PlayedSource(FleetSource):
 @asynccontextmanager
 async def fleet(
     source: FleetSource, size: Size = (120, 30), settings: Settings | None = None
-) -> AsyncIterator[tuple[FleetApp, FleetScreen, Pilot[Any]]]:
-    app = FleetApp(source, settings or Settings(), now=lambda: NOW)
+) -> AsyncIterator[tuple[ListApp, FleetScreen, Pilot[Any]]]:
+    app = ListApp(settings or Settings(), FleetScreen(source, now=lambda: NOW))
     async with app.run_test(size=size) as pilot:
         await until(lambda: isinstance(app.screen, FleetScreen) and app.screen.query(FleetList))
         screen = app.screen

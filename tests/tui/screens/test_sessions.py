@@ -35,7 +35,7 @@ from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.list_apps import SessionsApp
+from ua_tui.tui.app.list_apps import ListApp
 from ua_tui.tui.app.port import ToResume
 from ua_tui.tui.cli import main
 from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -85,9 +85,9 @@ def lay_all(base: Path) -> None:
 @asynccontextmanager
 async def sessions(
     of: Path | SessionIndex, size: Size = (120, 30), theme: str | None = None
-) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
+) -> AsyncIterator[tuple[ListApp, SessionsScreen, Pilot[Any]]]:
     index = SessionIndex(of, of / "cache") if isinstance(of, Path) else of
-    app = SessionsApp(index, Settings(theme=theme, knowledge="off"))
+    app = ListApp(Settings(theme=theme), SessionsScreen(index, comes_back=True))
     async with app.run_test(size=size) as pilot:
         yield app, await read(app, pilot), pilot
 
@@ -296,7 +296,7 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
     )
     database = fill(tmp_path, note, name=name(3))
     fill(tmp_path, replace(note, text="Another oxbow."), name=name(2))
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge=database))
+    app = ListApp(Settings(), SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), database=database))
     async with app.run_test(size=(120, 30)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"oxbow bends")
@@ -313,7 +313,7 @@ async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path:
     database = fill(tmp_path, name=name(3))
     with closing(connect(database, "rw")) as db:
         db.execute("PRAGMA user_version = 1")
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge=database))
+    app = ListApp(Settings(), SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), database=database))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"paris")
@@ -448,7 +448,7 @@ async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
 
 async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
     folder = lay(tmp_path, 0)
-    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), Settings(knowledge="off"))
+    app = ListApp(Settings(), SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache")))
     async with app.run_test(size=(120, 30)) as pilot:
         screen = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), current=folder)
         app.push_screen(screen)

@@ -41,9 +41,10 @@ def run(args: argparse.Namespace) -> int:
             )
             print_list(map(_fields, found), _HEADER, rows, as_json=args.json)
         return 0
-    from ua_tui.tui.app.list_apps import SessionsApp
+    from ua_tui.tui.app.list_apps import ListApp
+    from ua_tui.tui.screens.session.sessions import SessionsScreen
 
-    app = SessionsApp(index, settings)
+    app = ListApp(settings, SessionsScreen(index, comes_back=True, database=place_of(settings)))
     app.run()
     return app.return_code or 0
 

@@ -67,9 +67,10 @@ def run(args: argparse.Namespace) -> int:
             place=str(address or index.sessions),
         )
 
-    from ua_tui.tui.app.list_apps import FleetApp
+    from ua_tui.tui.app.list_apps import ListApp
+    from ua_tui.tui.screens.team.fleet import FleetScreen
 
-    app = FleetApp(FleetSource(index, address), settings)
+    app = ListApp(settings, FleetScreen(FleetSource(index, address)))
     app.run()
     return app.return_code or 0
 

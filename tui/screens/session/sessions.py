@@ -27,7 +27,7 @@ from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_text import kind_name, line_of, pieces_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
-from ua_tui.tui.screens.session.open_session import open_read_only
+from ua_tui.tui.screens.session.open_session import open_read_only, open_resumed
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 from ua_tui.tui.widgets.dialog import Words
@@ -154,7 +154,7 @@ class SessionsScreen(Modal[Path | None]):
 
     Args:
         index: the index of the sessions.
-        resume: resumes a session, called with its folder; without it the list closes with the folder.
+        comes_back: whether a session is resumed by another program, after which the list is there again.
         current: the folder of the running session, which can be neither resumed nor deleted here.
         database: the knowledge base, in which the search finds passages; None if there is none.
     """
@@ -165,13 +165,13 @@ class SessionsScreen(Modal[Path | None]):
         self,
         index: SessionIndex,
         *,
-        resume: Callable[[Path], None] | None = None,
+        comes_back: bool = False,
         current: Path | None = None,
         database: KnowledgePlace | None = None,
     ) -> None:
         super().__init__()
         self._index = index
-        self._resume = resume or self.dismiss
+        self._comes_back = comes_back
         self._current = current.name if current is not None and current.parent == index.sessions else None
         self._all: dict[str, Summary] = {}
         self._found: set[str] | None = None
@@ -360,7 +360,8 @@ class SessionsScreen(Modal[Path | None]):
         elif chosen.state == "corrupt":
             self.warn(f"This session cannot be resumed: {chosen.why}.")
         else:
-            self._open(self._resume)
+            resumed = partial(open_resumed, self.app, base=self._index.base)
+            self._open(resumed if self._comes_back else self.dismiss)
 
     def action_export(self) -> None:
         """Export the session under the cursor."""
