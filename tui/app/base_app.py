@@ -72,14 +72,14 @@ class BaseApp(App[str]):
     Its keys are the active ones, each takes effect before the next, and Ctrl+Z suspends it.
 
     Args:
-        settings: the theme and the keys, where the knowledge base is, and the secrets to mask.
+        settings: the theme and the keys, how to notify, where the knowledge base is, and the secrets to mask.
         routes: knows the routes to a clipboard; by default those that fit the terminal.
 
     Attributes:
         settings: what the user configured.
         theme_store: where a theme that is chosen from the list is stored; None stores it nowhere.
         chosen_theme: the name in the settings of the theme that was chosen; None before.
-        attention: calls an absent user back, if it is set to do so.
+        attention: calls an absent user back, if the settings say so.
         is_suspended: whether another program has the terminal.
 
     Raises:
@@ -108,7 +108,7 @@ class BaseApp(App[str]):
         self.theme = theme_named(settings.theme, self.available_themes)
         self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
-        self.attention = Attention(Settings(notify="off"), self.write_to_terminal)
+        self.attention = Attention(settings, self.write_to_terminal)
         self.is_suspended = False
         self._copy_pressed_at = float("-inf")
         self._storing = asyncio.Lock()

@@ -10,7 +10,6 @@ from textual.screen import Screen
 
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
-from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.controllers.shutdown import end_soon
 
 
@@ -26,7 +25,6 @@ class ListApp(BaseApp):
 
     def __init__(self, settings: Settings, screen: Screen[Any]) -> None:
         super().__init__(settings)
-        self.attention = Attention(settings, self.write_to_terminal)
         self._list = screen
 
     def on_mount(self) -> None:

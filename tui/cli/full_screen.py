@@ -16,7 +16,6 @@ from ua_tui.core.events.types import SessionFinished
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.port import DEMO, SET_UP, ToAskAgain, ToResume
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
 from ua_tui.tui.layout.store import LayoutStore
@@ -98,20 +97,17 @@ def make_app(session: NextSession) -> UaTuiApp:
     return app
 
 
-def screen_of(
-    settings: Settings, source: SessionSource, first_query: str | None = None, *, informs: bool = True
-) -> UaTuiApp:
-    """Make the application around a source; what is chosen in it is stored, and it `informs` who is elsewhere."""
+def screen_of(settings: Settings, source: SessionSource, first_query: str | None = None) -> UaTuiApp:
+    """Make the application around a source; what is chosen in it is stored."""
     app = UaTuiApp(settings, source, first_query, layout=LayoutStore())
-    if informs:
-        app.attention = Attention(settings, app.write_to_terminal)
     app.theme_store = store_theme
     return app
 
 
 def run_read_only(settings: Settings, source: SessionSource) -> int:
     """Run a screen that only shows a session, then the session that was chosen on it; returns the exit code."""
-    app = screen_of(settings, source, informs=False)
+    # Nothing that happened before calls anybody back.
+    app = screen_of(replace(settings, notify="off"), source)
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     following = next_session(result, settings)
