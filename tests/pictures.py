@@ -144,7 +144,9 @@ async def draw_all(base: Path) -> dict[str, str]:
         await draw(pilot, PERMISSION)
     lay_sessions(base, 60)
     listing = ListApp(
-        Settings(knowledge="off"), SessionsScreen(_Placed(base, base / "cache"), comes_back=True)
+        Settings(knowledge="off"),
+        SessionsScreen(_Placed(base, base / "cache"), comes_back=True),
+        "ua-tui sessions",
     )
     async with listing.run_test(size=SESSIONS.size) as pilot:
         await draw(pilot, SESSIONS)

@@ -19,12 +19,14 @@ class ListApp(BaseApp):
     Args:
         settings: what the user configured.
         screen: the list.
+        title: what the application is called.
     """
 
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, settings: Settings, screen: Screen[Any]) -> None:
+    def __init__(self, settings: Settings, screen: Screen[Any], title: str) -> None:
         super().__init__(settings)
+        self.title = title
         self._list = screen
 
     def on_mount(self) -> None:

@@ -328,7 +328,7 @@ async def test_the_key_opens_the_search_in_the_lists_of_sessions_too(tmp_path: P
     database, index = fill(tmp_path), SessionIndex(tmp_path, tmp_path / "cache")
     settings = Settings(workspace_base=tmp_path, knowledge=database)
     fleet = FleetScreen(FleetSource(index, None))
-    app = ListApp(settings, SessionsScreen(index, database=database) if of == "sessions" else fleet)
+    app = ListApp(settings, SessionsScreen(index, database=database) if of == "sessions" else fleet, of)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f8", *"recalled")
         await until(lambda: isinstance(app.screen, FindScreen) and kinds(app.screen) == ["search_row"])

@@ -90,7 +90,7 @@ class PlayedSource(FleetSource):
 async def fleet(
     source: FleetSource, size: Size = (120, 30), settings: Settings | None = None
 ) -> AsyncIterator[tuple[ListApp, FleetScreen, Pilot[Any]]]:
-    app = ListApp(settings or Settings(), FleetScreen(source, now=lambda: NOW))
+    app = ListApp(settings or Settings(), FleetScreen(source, now=lambda: NOW), "ua-tui fleet")
     async with app.run_test(size=size) as pilot:
         await until(lambda: isinstance(app.screen, FleetScreen) and app.screen.query(FleetList))
         screen = app.screen

@@ -87,7 +87,7 @@ async def sessions(
     of: Path | SessionIndex, size: Size = (120, 30), theme: str | None = None
 ) -> AsyncIterator[tuple[ListApp, SessionsScreen, Pilot[Any]]]:
     index = SessionIndex(of, of / "cache") if isinstance(of, Path) else of
-    app = ListApp(Settings(theme=theme), SessionsScreen(index, comes_back=True))
+    app = ListApp(Settings(theme=theme), SessionsScreen(index, comes_back=True), "ua-tui sessions")
     async with app.run_test(size=size) as pilot:
         yield app, await read(app, pilot), pilot
 
@@ -296,7 +296,8 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
     )
     database = fill(tmp_path, note, name=name(3))
     fill(tmp_path, replace(note, text="Another oxbow."), name=name(2))
-    app = ListApp(Settings(), SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), database=database))
+    listing = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), database=database)
+    app = ListApp(Settings(), listing, "ua-tui sessions")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"oxbow bends")
@@ -313,7 +314,8 @@ async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path:
     database = fill(tmp_path, name=name(3))
     with closing(connect(database, "rw")) as db:
         db.execute("PRAGMA user_version = 1")
-    app = ListApp(Settings(), SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), database=database))
+    listing = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), database=database)
+    app = ListApp(Settings(), listing, "ua-tui sessions")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await read(app, pilot)
         await pilot.press("slash", *"paris")
@@ -448,7 +450,8 @@ async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
 
 async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
     folder = lay(tmp_path, 0)
-    app = ListApp(Settings(), SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache")))
+    listing = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"))
+    app = ListApp(Settings(), listing, "ua-tui sessions")
     async with app.run_test(size=(120, 30)) as pilot:
         screen = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), current=folder)
         app.push_screen(screen)

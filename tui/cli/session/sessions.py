@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.tui.app.list_apps import ListApp
     from ua_tui.tui.screens.session.sessions import SessionsScreen
 
-    app = ListApp(settings, SessionsScreen(index, comes_back=True, database=place_of(settings)))
+    screen = SessionsScreen(index, comes_back=True, database=place_of(settings))
+    app = ListApp(settings, screen, "ua-tui sessions")
     app.run()
     return app.return_code or 0
 

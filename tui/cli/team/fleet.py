@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.tui.app.list_apps import ListApp
     from ua_tui.tui.screens.team.fleet import FleetScreen
 
-    app = ListApp(settings, FleetScreen(FleetSource(index, address)))
+    app = ListApp(settings, FleetScreen(FleetSource(index, address)), "ua-tui fleet")
     app.run()
     return app.return_code or 0
 
