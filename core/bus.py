@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.events.types import Event
+from ua_tui.core.log import log
 
 Receive = Callable[[Event], None]
 Publish = Callable[[Event], Event]

@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from ua_tui.core import log
 from ua_tui.core.errors import PipelineError
 from ua_tui.core.events.types import PipelineFailed, Usage
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.observation import AnyObservation, FinishedCall, Observation
 from ua_tui.core.text import clean
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import begin_apart
 from ua_tui.core.errors import PipelineError, PluginError, UniversalAgentError
+from ua_tui.core.log import log
 from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.text import clean_line
 

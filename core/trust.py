@@ -16,8 +16,8 @@ from typing import Literal, get_args
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.storage.regular_file import read_regular

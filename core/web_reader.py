@@ -24,10 +24,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonMapping, text_in
+from ua_tui.core.log import log
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.redaction.redactor import Redactor

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line

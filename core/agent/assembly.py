@@ -14,7 +14,6 @@ from uuid import uuid4
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.auth.wait import IsConnected
 from ua_tui.core.agent.conversation import ConversationStore, spending_so_far, transcript_of
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
@@ -58,6 +57,7 @@ from ua_tui.core.errors import (
 )
 from ua_tui.core.events.types import McpServer, UntrustedTextRead
 from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.log import log
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.provider.models import ModelChoice, Models

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
@@ -25,6 +24,7 @@ from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.connections.toolkit_tools import PROGRAM
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.json_values import JsonObject, list_in
+from ua_tui.core.log import log
 from ua_tui.core.text import clean
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
 from ua_tui.core.agent.definitions.rules import UnmetRule
@@ -31,6 +30,7 @@ from ua_tui.core.agent.permissions.taint import LARGEST_READ, Taint, has_address
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed
 from ua_tui.core.json_values import JsonObject, text_in
+from ua_tui.core.log import log
 from ua_tui.core.observation import ReturnedFile
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.text import clean

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.wait import find_auth_link
 from ua_tui.core.agent.bounds import REPLY_SECONDS
@@ -47,6 +46,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.json_values import JsonMapping, JsonObject, text_in
+from ua_tui.core.log import log
 from ua_tui.core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
 from ua_tui.core.provider.error_messages import AT_LIMIT, refusal
 from ua_tui.core.provider.models import Models

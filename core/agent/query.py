@@ -17,7 +17,6 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.messages.translate import TurnOutcome
@@ -28,6 +27,7 @@ from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError, Denied, UniversalAgentError
 from ua_tui.core.events.types import QueryClassified, Usage
 from ua_tui.core.json_values import JsonMapping, table_of
+from ua_tui.core.log import log
 from ua_tui.core.pipelines import (
     AfterExecute,
     AgentContext,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events.types import AgentSilent
+from ua_tui.core.log import log
 from ua_tui.core.observation import FinishedCall
 from ua_tui.core.tasks import end_tasks
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import psutil
 
-from ua_tui.core import log
+from ua_tui.core.log import log
 
 _STEPS = ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 """A signal, and the seconds to wait for the end; first those who end by themselves."""

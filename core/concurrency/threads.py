@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 
-from ua_tui.core import log
+from ua_tui.core.log import log
 
 P = ParamSpec("P")
 T = TypeVar("T")

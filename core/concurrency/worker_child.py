@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:

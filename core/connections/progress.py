@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.events.types import Event, ToolCallProgress
+from ua_tui.core.log import log
 from ua_tui.core.redaction.sharing import bound_socket, short_path
 from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 

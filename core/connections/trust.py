@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.connections.base import Connection, Connector, Expiry
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.trust import Acts, Answer, TrustDecision, TrustStore
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import Advice, UniversalAgentError
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean_line
 

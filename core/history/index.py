@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
 from ua_tui.core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
 from ua_tui.core.history.lookup import named_entries, session_names
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
+from ua_tui.core.log import log
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.regular_file import hold_lock

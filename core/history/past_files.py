@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from ua_tui.core.errors import PathRefused, UniversalAgentError, WorkspaceError
 from ua_tui.core.events import types as ev
+from ua_tui.core.history.kept_versions import RESULTS, KeptFile, KeptVersions, When, files_at
 from ua_tui.core.history.versions import WrittenTexts, saved_copies
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.regular_file import hash_of
 from ua_tui.core.storage.workspace import is_record
-from ua_tui.core.versions import RESULTS, KeptFile, KeptVersions, When, files_at
 
 LARGEST, MOST = 64 << 20, 512 << 20
 """Bytes of a file that is copied, and of all of them."""

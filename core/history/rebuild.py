@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import ends_in_order
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.log import log
 from ua_tui.core.records.formats import SUMMARY, TRACE, TRANSCRIPT, TraceInfo, write_derived
 from ua_tui.core.records.journal_reader import PastJournal, Unread
 from ua_tui.core.redaction.redactor import Redactor

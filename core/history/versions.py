@@ -15,6 +15,7 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, PathRefused, WorkspaceError
 from ua_tui.core.events.types import Event, ToolCallStarted
+from ua_tui.core.history.kept_versions import KeptVersions
 from ua_tui.core.json_values import JsonObject, text_in
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
@@ -23,7 +24,6 @@ from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.regular_file import hash_of, open_regular
 from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
-from ua_tui.core.versions import KeptVersions
 from ua_tui.core.view.calls import OpenCalls
 
 LARGEST_JOURNAL = 256 << 20

@@ -22,9 +22,9 @@ import httpx
 import msgspec
 from protego import Protego
 
-from ua_tui.core import log
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise, chain_of
 from ua_tui.core.events import units
+from ua_tui.core.log import log
 from ua_tui.core.net.addresses import Routes, parse_endpoint
 from ua_tui.core.net.bodies import (
     Inflater,

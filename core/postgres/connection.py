@@ -12,8 +12,8 @@ from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
-from ua_tui.core import log
 from ua_tui.core.errors import TeamError, UniversalAgentError
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import explain, needing_extra, reporting
 from ua_tui.core.tasks import end_tasks, pause

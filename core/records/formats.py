@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.continuation import occasion_of
 from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.events.types import Event, QueryFinished, SessionFinished, Usage
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.records import Call, Message, Note, ObserverRuns, Query

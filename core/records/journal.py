@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import encode_any_event, encode_event
 from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta
+from ua_tui.core.log import log
 from ua_tui.core.redaction.masking import masked_copy
 from ua_tui.core.redaction.redactor import Redactor, seal_json, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile

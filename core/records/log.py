@@ -24,12 +24,12 @@ from types import TracebackType
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor, preview, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.text import clean, clean_line, middle_truncate

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor
 
 _SECONDS = 5.0

@@ -39,6 +39,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import TITLE, beginning_of
+from ua_tui.core.history.kept_versions import INDEX, KeptVersions, is_kept
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal import journal_line
 from ua_tui.core.records.journal_reader import event_in
@@ -51,7 +52,6 @@ from ua_tui.core.storage.ownership import check_session, seal_session
 from ua_tui.core.storage.paths import TEMPORARY
 from ua_tui.core.storage.workspace import ACTIONS, JOURNAL, RECORDS, Workspace
 from ua_tui.core.text import clean_line
-from ua_tui.core.versions import INDEX, KeptVersions, is_kept
 from ua_tui.core.view.calls import OpenCalls
 
 _NOT_COPIED = (RECORDS - {REPORT_CHECKS}) | {TITLE}

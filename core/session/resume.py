@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
@@ -35,6 +34,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.history.headline import beginning_of
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.settings.model import EFFORTS, Settings
 from ua_tui.core.storage.ownership import check_session

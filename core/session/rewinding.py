@@ -24,11 +24,11 @@ from ua_tui.core.events.types import (
     QueryReceived,
     SessionRewound,
 )
+from ua_tui.core.history.kept_versions import Change, KeptVersions, Plan, Return, plan_return
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.fork import Cut, fork_session, rows_of
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.storage.workspace import ACTIONS, Workspace
-from ua_tui.core.versions import Change, KeptVersions, Plan, Return, plan_return
 from ua_tui.core.view.calls import OpenCalls
 from ua_tui.core.view.session import SessionView
 

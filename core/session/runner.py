@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.errors import AgentUnavailable
+from ua_tui.core.log import log
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.tasks import end_tasks

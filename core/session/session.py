@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.agent.assembly import AgentAssembly
 from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
@@ -46,7 +45,9 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
+from ua_tui.core.history.kept_versions import Change, KeptVersions, When
 from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.pipelines import AgentContext
 from ua_tui.core.provider.error_messages import AT_LIMIT
 from ua_tui.core.redaction.masking import mask_event
@@ -60,7 +61,6 @@ from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.text import clean
 from ua_tui.core.version import VERSION
-from ua_tui.core.versions import Change, KeptVersions, When
 
 if TYPE_CHECKING:
     from ua_tui.core.session.opinion import OpinionTerms

@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.storage.regular_file import NotRegular, hold_lock, read_regular
 from ua_tui.core.text import clean_line
 

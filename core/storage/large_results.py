@@ -6,8 +6,8 @@ import json
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
 from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.storage.paths import safe_name

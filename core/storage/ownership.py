@@ -19,8 +19,8 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from ua_tui.core import log
 from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
 from ua_tui.core.text import clean_line

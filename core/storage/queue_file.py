@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import seal_json
 from ua_tui.core.storage.ownership import is_sealed, not_own, seal
 from ua_tui.core.text import escape_unsafe, without_surrogates

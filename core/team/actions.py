@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.ledger import (
     SUPERSEDED,
     EarlierAction,
@@ -23,6 +22,7 @@ from ua_tui.core.agent.ledger import (
     read_actions,
 )
 from ua_tui.core.errors import TeamError, WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.problems import is_temporary

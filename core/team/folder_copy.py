@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.history.headline import TITLE
+from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace
 from ua_tui.core.team.records import SessionId
 

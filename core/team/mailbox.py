@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.errors import TeamError
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
 from ua_tui.core.tasks import pause

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.types import ErrorRaised
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import (
     CHANNEL,

@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ua_tui.core import log
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import time_in
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.problems import is_temporary

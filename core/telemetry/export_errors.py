@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import Advice, advice_code, advise
 from ua_tui.core.events.units import quantity
+from ua_tui.core.log import log
 from ua_tui.core.net.bodies import is_html
 from ua_tui.core.text import clean_line
 

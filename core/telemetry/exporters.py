@@ -27,11 +27,11 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-from ua_tui.core import log
 from ua_tui.core.errors import missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
 from ua_tui.core.json_values import object_in
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog

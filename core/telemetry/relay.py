@@ -13,8 +13,8 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from ua_tui.core import log
 from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.log import log
 from ua_tui.core.net.bodies import Inflater
 
 _PATH = "/v1/traces"

@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import in_context, in_loop
 from ua_tui.core.errors import Advice
 from ua_tui.core.events import types as ev
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.telemetry.environment import Exports, agent_environment
 from ua_tui.core.telemetry.export_errors import Destination

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import ConnectionFailed, KnowledgeError, UniversalAgentError
 from ua_tui.core.json_values import JsonMapping, JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.tasks import end_tasks
 from ua_tui.core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope, OnRequest
 from ua_tui.core.toolkit.mcp_server import failure, text_result

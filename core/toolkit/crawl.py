@@ -39,7 +39,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from ua_tui.core import log
 from ua_tui.core.errors import (
     ConnectionFailed,
     FetchRefused,
@@ -48,6 +47,7 @@ from ua_tui.core.errors import (
     WorkspaceError,
 )
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import (

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import FetchRefused
+from ua_tui.core.log import log
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.text import clean_line, is_unsafe
 from ua_tui.core.toolkit.articles import Reference, visible

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.connections.progress import send_progress, send_request
 from ua_tui.core.connections.toolkit import ToolkitStart
 from ua_tui.core.connections.toolkit_tools import PROGRAM
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.redaction.sharing import learn_secrets

@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from ua_tui.core.log import log
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.paths import short_id
 from ua_tui.core.storage.workspace import Workspace

@@ -10,10 +10,10 @@ from functools import partial
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.concurrency.worker import WorkerUnavailable
 from ua_tui.core.events.types import Event, ToolCallStarted
+from ua_tui.core.log import log
 from ua_tui.core.observation import ToolResult
 from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.execution.offload import ResultOffload

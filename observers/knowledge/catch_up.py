@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
@@ -18,6 +17,7 @@ from ua_tui.core.knowledge.index.database import emptied
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, journal_size
 from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES

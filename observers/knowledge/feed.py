@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import Schedule, apart, in_loop
 from ua_tui.core.errors import JournalError, KnowledgeEmptied, KnowledgeError
 from ua_tui.core.events.types import (
@@ -35,6 +34,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.knowledge import access
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, exists, folder_key
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.text import clean_line
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.decoding.urls import is_public_address, is_web_url, normal_form, with_masked_parts

@@ -39,7 +39,7 @@ CHECKED = {
 SOURCE = (
     "tui/replay",
     "tui/comparison",
-    "core/versions",
+    "core/history/kept_versions.py",
     "core/session/fork.py",
     "core/session/rewinding.py",
     "core/history/recording.py",

@@ -16,10 +16,10 @@ from tests.waiting import until
 from ua_tui.api import Session, open_session
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events.types import ConversationCleared, QueryFinished, SessionRewound
+from ua_tui.core.history.kept_versions import files_at
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.resume import read_previous_state
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.versions import files_at
 
 ONE, TWO, THREE, FOUR = "Write the first draft", "Write the second draft", "Which draft?", "And now?"
 WRITE = "mcp__local_toolkit__write_local_file"

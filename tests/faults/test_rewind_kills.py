@@ -21,9 +21,9 @@ from tests.faults.conftest import Report
 from tests.faults.evidence import Left, processes_in
 from tests.waiting import wait_until
 from ua_tui.core.events.types import SessionRewound, SessionStarted
+from ua_tui.core.history.kept_versions import PENDING
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.core.versions import PENDING
 
 FIRST, SECOND, OTHER = "Make the files", "Change the files", "Do something else"
 FILES = 40

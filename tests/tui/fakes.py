@@ -17,12 +17,12 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events import types as ev
+from ua_tui.core.history.kept_versions import Change
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.settings.model import PermissionMode, Settings
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.telemetry.tracer import Trace
-from ua_tui.core.versions import Change
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.terminal.clipboard import Clipboard

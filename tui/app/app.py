@@ -13,10 +13,10 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.garbage_collection import deferred, return_large_blocks
 from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import CredentialsError
+from ua_tui.core.log import log
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.base_app import BaseApp

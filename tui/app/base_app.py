@@ -22,7 +22,7 @@ from textual.notifications import SeverityLevel
 from textual.widget import MountError
 from textual.worker import WorkerError, WorkerFailed
 
-from ua_tui.core import log
+from ua_tui.core.log import log
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.controllers.attention import Attention

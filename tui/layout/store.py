@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import Damaged, JsonStore
 from ua_tui.tui.panes.spec import side_specs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
-from ua_tui.core import log
 from ua_tui.core.events.types import Event
+from ua_tui.core.log import log
 from ua_tui.core.view.session import SessionView
 
 

@@ -16,8 +16,8 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from ua_tui.core import log
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings, secrets

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ua_tui.core import log
 from ua_tui.core.agent.ledger import LedgerRefusal
 from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.errors import (
@@ -31,6 +30,7 @@ from ua_tui.core.events.continuation import is_own, resumption
 from ua_tui.core.events.types import Event
 from ua_tui.core.events.units import duration
 from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.redaction.redactor import Redactor

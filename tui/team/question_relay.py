@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 
-from ua_tui.core import log
 from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.errors import FormError, TeamError
 from ua_tui.core.events.types import (
@@ -16,6 +15,7 @@ from ua_tui.core.events.types import (
     PermissionAnswered,
     PermissionAsked,
 )
+from ua_tui.core.log import log
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.session import Session
 from ua_tui.core.tasks import pause

@@ -10,8 +10,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.cancellation import check_stopped, in_thread
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers import types
 from ua_tui.tui.viewers.bodies.text import TextBody

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.attachments.mentions import mentions_in
 from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlaces, attach
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.events.types import AttachedFile
 from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import AuthFinished, AuthRequired, Event, QueryFinished, ToolCallStarted
 from ua_tui.core.json_values import JsonObject, text_in
+from ua_tui.core.log import log
 
 IsConnected = Callable[[str], Awaitable[bool]]
 """Asks the service whether the account of a toolkit is active."""

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, FormField, FormOption
 from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, objects_in, text_in, value_in
+from ua_tui.core.log import log
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
 from ua_tui.core.redaction.values import names_given_secret
 from ua_tui.core.tasks import end_tasks

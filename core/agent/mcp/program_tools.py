@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_type_hints
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.connections.base import PROGRAM, Connection, Connector
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 

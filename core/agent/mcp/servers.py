@@ -10,7 +10,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.states import MAX_ATTEMPTS, ServerOperation, ServerStates
@@ -20,6 +19,7 @@ from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, QueryFinished, QueryReceived
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import EndedCall, OpenCalls
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from ua_tui.core import log
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonObject, value_in
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line
 
 _LOGGED = 50

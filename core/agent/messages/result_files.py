@@ -20,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec.structs import fields
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import DEEPEST, LARGE_TEXT, LARGEST_FILE, MOST_ENTRIES, PIECE
 from ua_tui.core.agent.messages.results import (
     LONGEST_NOTICE,
@@ -38,6 +37,7 @@ from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, objects_in, text_in
+from ua_tui.core.log import log
 from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
 from ua_tui.core.redaction.masking import masked_file

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import LARGEST_FILE
 from ua_tui.core.agent.mcp.error_messages import describe_call_error
 from ua_tui.core.agent.permissions.actions import server_of
@@ -24,6 +23,7 @@ from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, objects_in, text_in, value_in
+from ua_tui.core.log import log
 from ua_tui.core.observation import (
     AnyObservation,
     ContentBlock,

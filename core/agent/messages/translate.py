@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
@@ -46,6 +45,7 @@ from ua_tui.core.events.types import (
     Usage,
 )
 from ua_tui.core.json_values import JsonObject, list_in, object_in, text_in, value_in
+from ua_tui.core.log import log
 from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.mcp.elicitation import Ask, ElicitationChannel
 from ua_tui.core.agent.messages.malformed import MalformedMessages, Message, lost_result, usable_message
 from ua_tui.core.json_values import JsonMapping, object_in, objects_in
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line, encodable
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.agent.permissions.proposals import rules_problem
 from ua_tui.core.agent.permissions.rules import Effect, Origin, Rule, check
 from ua_tui.core.errors import SettingsError, WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import Place
 from ua_tui.core.storage.folders import state_folder

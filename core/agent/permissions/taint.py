@@ -22,7 +22,6 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.agent.permissions.actions import (
     TOOLS,
@@ -60,6 +59,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.events.units import quantity
 from ua_tui.core.json_values import JsonObject, list_in, object_in, objects_in, value_in
+from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import EndedCall, OpenCalls

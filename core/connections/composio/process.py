@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess
 from ua_tui.core.errors import Advice, ConnectionFailed
+from ua_tui.core.log import log
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 

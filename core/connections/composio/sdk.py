@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ua_tui.core import log
 from ua_tui.core.errors import Advice, ConnectionFailed, advise, missing_extra
+from ua_tui.core.log import log
 from ua_tui.core.net.retries import retry_after
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ua_tui.core import log
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
+from ua_tui.core.log import log
 from ua_tui.core.redaction.sharing import bound_socket
 from ua_tui.core.tasks import end_tasks
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError, missing_extra
 from ua_tui.core.json_values import JsonObject
+from ua_tui.core.log import log
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore, open_lock
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.cancellation import stop_flag
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
@@ -38,6 +37,7 @@ from ua_tui.core.knowledge.search.query import SearchQuery, conditions, parse_qu
 from ua_tui.core.knowledge.search.ranking import Matches, fused, rank
 from ua_tui.core.knowledge.search.terms import corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
+from ua_tui.core.log import log
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.text import without_surrogates

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import live_duration, quantity
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import (
     Connection,

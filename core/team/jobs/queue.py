@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import quantity
+from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.problems import describe, is_temporary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from ua_tui.core import log
+from ua_tui.core.log import log
 from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 

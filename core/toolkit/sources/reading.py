@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core import log
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import advise
+from ua_tui.core.log import log
 from ua_tui.core.text import clean_line, middle_truncate
 from ua_tui.core.toolkit.articles import visible
 from ua_tui.core.toolkit.extract import Extracted, NotReadable

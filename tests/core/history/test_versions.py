@@ -12,9 +12,9 @@ import pytest
 
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
+from ua_tui.core.history.kept_versions import KeptVersions
 from ua_tui.core.history.versions import find_versions, other_texts
 from ua_tui.core.storage.files import Root
-from ua_tui.core.versions import KeptVersions
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SESSION = "session_20261121_090000"

@@ -15,12 +15,12 @@ from types import FrameType
 from typing import Any
 
 from ua_tui.core.bus import Bus
+from ua_tui.core.history.kept_versions import KeptVersions
 from ua_tui.core.records.journal import Journal
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.rewinding import Rewinding
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
-from ua_tui.core.versions import KeptVersions
 from ua_tui.core.view.session import fold
 
 

@@ -22,6 +22,7 @@ from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, Wo
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.headline import read_summary, stamp_of
+from ua_tui.core.history.kept_versions import KeptVersions
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.fork import fork_session
 from ua_tui.core.session.resume import (
@@ -34,7 +35,6 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.workspace import CONVERSATION, Workspace
-from ua_tui.core.versions import KeptVersions
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -24,6 +24,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
     UntrustedTextRead,
 )
+from ua_tui.core.history.kept_versions import INDEX, PENDING, KeptVersions
 from ua_tui.core.history.past_files import PastFiles
 from ua_tui.core.records.formats import build_summary, build_transcript
 from ua_tui.core.records.journal import Journal
@@ -35,7 +36,6 @@ from ua_tui.core.session.rewinding import Prepared, Rewinding, settle
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace
-from ua_tui.core.versions import INDEX, PENDING, KeptVersions
 from ua_tui.core.view.session import SessionView, fold
 
 

@@ -24,11 +24,11 @@ from tests.tui.replay.test_past_session import many, rows_of, stamped, write
 from tests.waiting import PATIENCE, ManualClock, is_settled, until
 from ua_tui.core.demo.launch import unpack_recording
 from ua_tui.core.events import types as ev
+from ua_tui.core.history.kept_versions import KeptVersions
 from ua_tui.core.history.past_files import PastFolder
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import REPORT_INDEX, saved_reports_of
-from ua_tui.core.versions import KeptVersions
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.conversation.blocks import Card
 from ua_tui.tui.panes.conversation.pane import ConversationPane

@@ -15,8 +15,8 @@ from tests.tui.app_host import answerable, notices, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
+from ua_tui.core.history.kept_versions import Change, KeptFile, Plan
 from ua_tui.core.session.rewinding import Prospect
-from ua_tui.core.versions import Change, KeptFile, Plan
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.controllers.rewind import open_rewind
 from ua_tui.tui.screens.session.rewind import ReturnScreen, RewindScreen

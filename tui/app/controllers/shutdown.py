@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ua_tui.core import log
 from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, QueryFinished
+from ua_tui.core.log import log
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.terminal.foreground import KILLED_AFTER
 from ua_tui.tui.terminal.signals import SIGNALS

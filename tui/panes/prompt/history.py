@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core import log
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.log import log
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings

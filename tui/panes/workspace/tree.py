@@ -15,8 +15,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from ua_tui.core import log
 from ua_tui.core.events.units import size
+from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import RECORDS
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings

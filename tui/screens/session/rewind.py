@@ -8,9 +8,9 @@ from typing import Literal
 from textual.content import Content
 
 from ua_tui.core.events.units import money, quantity
+from ua_tui.core.history.kept_versions import Plan
 from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.text import clean_line
-from ua_tui.core.versions import Plan
 from ua_tui.core.view.records import Query
 from ua_tui.tui.render.format import first_line, tail_cut
 from ua_tui.tui.screens.files.headings import ChoiceScreen

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.history.kept_versions import PENDING, KeptVersions, Plan, Return, plan_return
 from ua_tui.core.storage.files import Root
-from ua_tui.core.versions import PENDING, KeptVersions, Plan, Return, plan_return
 
 
 class Session:
@@ -185,7 +185,7 @@ def test_renamed_folders_and_names_that_differ_only_in_case_go_back(session: Ses
 def test_a_file_above_the_limit_stays_in_both_directions(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ua_tui.core.versions.LARGEST_FILE", 10)
+    monkeypatch.setattr("ua_tui.core.history.kept_versions.LARGEST_FILE", 10)
     session.query("q1", write(was_large="x" * 20, is_large="1", small="1"))
     session.query("q2", write(was_large="2", is_large="x" * 20, small="2"))
 
@@ -280,7 +280,7 @@ import os, sys
 from pathlib import Path
 from typing import Any
 from ua_tui.core.storage.files import Root
-from ua_tui.core.versions import Return
+from ua_tui.core.history.kept_versions import Return
 back = Return.left_by_crash(Root(Path(sys.argv[1])))
 left = int(sys.argv[2])
 

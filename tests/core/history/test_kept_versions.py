@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.history.kept_versions import KeptVersions, When, files_at
 from ua_tui.core.storage.files import Root
-from ua_tui.core.versions import KeptVersions, When, files_at
 
 
 @pytest.fixture
@@ -96,8 +96,8 @@ def test_links_records_results_and_protected_names_are_left_out(folder: Path, tm
 
 
 def test_a_large_file_is_known_but_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ua_tui.core.versions.LARGEST_FILE", 10)
-    monkeypatch.setattr("ua_tui.core.versions.LARGEST_STORE", 12)
+    monkeypatch.setattr("ua_tui.core.history.kept_versions.LARGEST_FILE", 10)
+    monkeypatch.setattr("ua_tui.core.history.kept_versions.LARGEST_STORE", 12)
     (folder / "large.bin").write_bytes(b"x" * 11)
     versions = KeptVersions(Root(folder))
     (folder / "a").write_bytes(b"a" * 8)
@@ -116,7 +116,7 @@ def test_a_large_file_is_known_but_not_kept(folder: Path, monkeypatch: pytest.Mo
 def test_of_a_folder_with_too_many_files_nothing_is_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ua_tui.core.versions.MOST_FILES", 3)
+    monkeypatch.setattr("ua_tui.core.history.kept_versions.MOST_FILES", 3)
     versions = KeptVersions(Root(folder))
     (folder / "a").touch()
     versions.keep("q1", "begin")
