@@ -10,7 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
+from operator import itemgetter
 from urllib.parse import unquote
 
 import msgspec
@@ -60,11 +61,7 @@ def write_prose(
     """
     pieces = TAG.split(text)
     shown = list(_visible(pieces))
-    lines = [""]
-    for line, _, content in shown:
-        if line == len(lines):
-            lines.append("")
-        lines[line] += content
+    lines = ["".join(each[2] for each in line) for _, line in groupby(shown, itemgetter(0))]
     ranges = find_ranges(lines, claims) if claims else {}
     writer = _Writer(pictures, deeper, look_of)
     at = iter(shown)

@@ -22,8 +22,9 @@ from ua_tui.core.claims.files import (
 from ua_tui.core.claims.references import cited
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
 from ua_tui.core.net.bodies import declared_encoding
-from ua_tui.core.storage.compression import LARGEST, SUFFIX, Unpacked
+from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.observers.check.session import check_in_session
 from ua_tui.observers.output.written_files import FOLDER
@@ -72,7 +73,7 @@ def with_report(
         sources = check.sources if check is not None else ()
         notices = (*export.notices, "The session has no report.", *problems)
         return msgspec.structs.replace(export, sources=sources, notices=notices)
-    data = _read(root, path)
+    data = Workspace(root.path, root.path).read_artifact(path, LARGEST_REPORT)
     inner = path.removesuffix(SUFFIX)
     # By a byte order mark, as UTF-8, or as a page declares; what does not fit becomes U+FFFD.
     media_type = "text/html" if report_format(inner) == "html" else "text/plain"
@@ -158,13 +159,6 @@ def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
     raise SettingsError(
         f"the session has no report {shown!r}: " + (f"it has {known}" if known else "it has no report at all")
     )
-
-
-def _read(root: Root, path: str) -> bytes:
-    with root.opened(path) as file:
-        if path.endswith(SUFFIX):
-            return Unpacked(file, SUFFIX, LARGEST).read(LARGEST_REPORT)
-        return file.read(LARGEST_REPORT)
 
 
 def _check(

@@ -200,18 +200,16 @@ def _query(query: records.Query, messages: Sequence[Message], record: SessionVie
 def _shortened(calls: Sequence[Call], notices: list[str]) -> tuple[Call, ...]:
     """The calls; when their inputs and results are too long together, those of the later ones are cut."""
     length = 0
-    shown: list[Call] = []
     for number, call in enumerate(calls):
         length += len(call.input) + len(call.result)
         if length > 1_500_000:
             notices.append(f"Inputs and results are shortened after the first {quantity(number, 'call')}.")
-            shown += (
-                msgspec.structs.replace(later, input=_beginning(later.input), result=_beginning(later.result))
-                for later in calls[number:]
+            later = (
+                msgspec.structs.replace(each, input=_beginning(each.input), result=_beginning(each.result))
+                for each in calls[number:]
             )
-            break
-        shown.append(call)
-    return tuple(shown)
+            return (*calls[:number], *later)
+    return tuple(calls)
 
 
 def _beginning(text: str) -> str:

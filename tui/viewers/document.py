@@ -220,13 +220,12 @@ def styled(text: str, role: str) -> Content:
 
 
 def joined(parts: Iterable[tuple[str, str]]) -> Content:
-    """A row of several texts, each in its own role."""
+    """A row of several texts, each in its own roles, separated by spaces."""
     texts: list[str] = []
     spans: list[Span] = []
     at = 0
     for text, role in parts:
-        if role and text:
-            spans.append(Span(at, at + len(text), role))
+        spans += (Span(at, at + len(text), each) for each in role.split() if text)
         at += len(text)
         texts.append(text)
     return Content("".join(texts), spans)

@@ -245,7 +245,7 @@ async def test_decisions_of_an_unchanged_sentence_survive_the_next_version(tmp_p
     changed = msgspec.structs.replace(CLAIMS[0], sentence="The H200 got 141 GB of memory.")
     async with reading(tmp_path, (120, 40), html, (changed, *CLAIMS[1:])) as (app, _, screen, __):
         await until(lambda: "Signed: 2 of 8 accepted, 6 open" in flat(app))
-        assert [screen.signing.is_open(number) for number in range(3)] == [True, False, False]
+        assert [screen.signing.next_open([number], -1) for number in range(3)] == [0, None, None]
 
 
 async def test_decisions_of_somebody_else_sign_nothing_and_stay_as_they_are(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
     other.write_text("# Other\n\nIt grew by 58 percent.\n", encoding="utf-8")
     screen = ViewerScreen(other, session)
 
-    def check(path: Path, origin: TextOrigin, *, knowledge: Path | None) -> FoundCheck:
+    def check(path: Path, origin: TextOrigin, knowledge: Path | None) -> FoundCheck:
         assert path == other
         if not done:
             done.append(True)

@@ -29,6 +29,7 @@ from ua_tui.core.concurrency.cancellation import Stopped, stoppable
 from ua_tui.core.text import is_unsafe
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.screens.files.viewer import joined_pages
 from ua_tui.tui.viewers.articles.page import article_path
 from ua_tui.tui.viewers.articles.results import ResultsTable, hits_in
 from ua_tui.tui.viewers.bodies.json_text import format_json, style_json_line
@@ -163,11 +164,12 @@ class TestReading:
         path = write(tmp_path, "pages.txt", text)
         document = load(path, PAGE)
         body = document.raw
-        assert isinstance(body, TextBody)
         while document.end < document.size:
             document = load_page(path, document.end)
-            assert isinstance(document.raw, TextBody)
-            body = body.followed_by(document.raw)
+            joined = joined_pages(body, document.raw)
+            assert joined is not None
+            body = joined
+        assert isinstance(body, TextBody)
         assert body.text == text
 
     def test_one_line_without_end_is_cut_between_characters(self, tmp_path: Path) -> None:

@@ -100,8 +100,7 @@ class CompareScreen(DocumentScreen[None]):
         self.update_chrome()
 
     def _place_of_file(self) -> int:
-        places = [number for number, version in enumerate(self._versions) if version.path == self.path]
-        return places[0] if places else -1
+        return next((at for at, version in enumerate(self._versions) if version.path == self.path), -1)
 
     def _sides(self) -> tuple[Version, Version] | None:
         """The older and the newer version that are compared."""

@@ -50,8 +50,6 @@ class DocumentScreen(Modal[Answer]):
     landmark = -1
     """The number of the landmark that was gone to; -1 for none."""
 
-    _filtering = False
-
     # What a subclass provides
 
     def compose_content(self) -> ComposeResult:
@@ -158,7 +156,6 @@ class DocumentScreen(Modal[Answer]):
 
     def _ask(self, what: str, value: str = "") -> None:
         line = self.query_one(Input)
-        self._filtering = what == _FILTER
         line.placeholder = what
         line.value = value
         line.display = True
@@ -176,7 +173,7 @@ class DocumentScreen(Modal[Answer]):
         """Close the line and use its text."""
         event.input.display = False
         self.view.focus()
-        if self._filtering:
+        if event.input.placeholder == _FILTER:
             self.view.run_command(BodyCommand("filter", event.value))
         else:
             start_job(self, self._find, "search", event.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -299,7 +299,7 @@ class ReportScreen(DocumentScreen[None]):
         self.show_summary()
         try:
             knowledge = place_of(settings_of(self.app))
-            found = await in_thread(partial(check_again, self.path, origin, knowledge=knowledge))
+            found = await in_thread(check_again, self.path, origin, knowledge)
         except (UniversalAgentError, OSError) as error:
             self.warn(f"The report could not be checked: {clean_line(str(error), 300)}")
             return

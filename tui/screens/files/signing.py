@@ -48,14 +48,11 @@ class Signing:
         assert self.file.report is not None
         return self.file.report
 
-    def is_open(self, number: int) -> bool:
-        """Whether a claim is neither accepted nor rejected."""
-        return self.report.claims[number].answer is None and number not in self._deciding
-
     def next_open(self, numbers: Sequence[int], number: int) -> int | None:
         """The first open claim of `numbers` behind a claim of them, else before it; None if there is none."""
-        at = numbers.index(number) + 1 if number in numbers else 0
-        return next((each for each in (*numbers[at:], *numbers[:at]) if self.is_open(each)), None)
+        at, claims = numbers.index(number) + 1 if number in numbers else 0, self.report.claims
+        still_open = (each for each in (*numbers[at:], *numbers[:at]) if claims[each].answer is None)
+        return next((each for each in still_open if each not in self._deciding), None)
 
     def decide(
         self, numbers: Collection[int], answer: Answer | UnsetType | None, note: str | None = None

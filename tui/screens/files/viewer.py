@@ -193,7 +193,7 @@ class ViewerScreen(ReportScreen):
         self._loading_page = True
         try:
             page = await asyncio.to_thread(load_page, self.path, document.end)
-            body = await asyncio.to_thread(_joined, document.raw, page.raw)
+            body = await asyncio.to_thread(joined_pages, document.raw, page.raw)
         except FileUnviewable as error:
             self._show_notice(str(error))
             return
@@ -545,11 +545,11 @@ class ViewerScreen(ReportScreen):
         return None
 
 
-def _joined(first: Body, second: Body) -> Body | None:
+def joined_pages(first: Body, second: Body) -> Body | None:
     """Join two consecutive bodies; None if they are of different kinds."""
     match first, second:
         case TextBody(), TextBody():
-            return first.followed_by(second)
+            return TextBody(first.text + second.text, style=first.style, numbers=first.numbers)
         case HexBody(), HexBody():
             return HexBody(first.data + second.data, first.offset)
         case _:

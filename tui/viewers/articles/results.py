@@ -97,19 +97,16 @@ def articles_in(value: Any) -> list[ResultHit] | None:
 
 
 def _article_hit(item: Any, place: int) -> ResultHit | None:
-    if (
-        not isinstance(item, dict)
-        or not isinstance(item.get("url"), str)
-        or not isinstance(item.get("title"), str)
-    ):
-        return None
-    if not ({"content", "path", "words"} & item.keys()):
-        return None
-    text = item.get("content")
-    article = article_in({**item, "type": "article", "content": text if isinstance(text, str) else ""})
-    assert article is not None
-    path = text_in(item, "path", limit=1000)
-    return ResultHit(str(place), article, beginning_of(article, _MAX_SNIPPET), path)
+    match item:
+        case {"url": str(), "title": str(), **rest} if {"content", "path", "words"} & rest.keys():
+            text = rest.get("content")
+            known = {**item, "type": "article", "content": text if isinstance(text, str) else ""}
+            article = article_in(known)
+            assert article is not None
+            path = text_in(item, "path", limit=1000)
+            return ResultHit(str(place), article, beginning_of(article, _MAX_SNIPPET), path)
+        case _:
+            return None
 
 
 def _full_text(item: dict[str, Any]) -> str:

@@ -45,15 +45,6 @@ class TextBody(Body):
         self.numbers = numbers
         self.indent = indent
 
-    def followed_by(self, other: TextBody) -> TextBody:
-        """Return this body with the text of another one appended."""
-        return TextBody(
-            self.text + other.text,
-            style=self.style,
-            numbers=self.numbers,
-            indent=self.indent,
-        )
-
     def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
         """Wrap every line to the width."""
         gutter = 0

@@ -53,7 +53,7 @@ def find_check(path: Path) -> FoundCheck | None:
     return FoundCheck(origin, None if is_old else CheckedReport.read(made, origin.session), is_old)
 
 
-def check_again(path: Path, origin: TextOrigin, *, knowledge: KnowledgePlace | None = None) -> FoundCheck:
+def check_again(path: Path, origin: TextOrigin, knowledge: KnowledgePlace | None) -> FoundCheck:
     """Check a report as it is now, without writing anything. Blocks.
 
     `knowledge` is the file of the knowledge base with what earlier sessions have read, if there is one.

@@ -115,10 +115,6 @@ class MarkedRows(ShiftedRows):
         sign = sign_of(self._claims[begun[-1]]).character if begun else ""
         return shifted(self._rows.row(y), f"{sign:>{self._cells - 1}} " if self._cells else "")
 
-    def claim_row(self, claim: int) -> int:
-        """The row in which a claim begins; -1 if it is in none."""
-        return min(self.claim_rows(claim), default=-1)
-
     def claim_rows(self, claim: int) -> set[int]:
         """The rows in which a claim is."""
         return {place.row for place in self._places[claim]} if claim < len(self._places) else set()

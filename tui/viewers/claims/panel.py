@@ -102,11 +102,7 @@ class _Evidence(Body):
 def _body(lines: Sequence[Sequence[Styled]]) -> TextBody:
     """Lines of texts in roles as a body."""
     rows = [joined(line) for line in lines]
-    spans = [
-        [Span(each.start, each.end, role) for each in row.spans for role in str(each.style).split()]
-        for row in rows
-    ]
-    return TextBody("\n".join(row.plain for row in rows), style=lambda number, line: spans[number])
+    return TextBody("\n".join(row.plain for row in rows), style=lambda number, _: rows[number].spans)
 
 
 def _sources(told: Description) -> Iterator[list[Styled]]:

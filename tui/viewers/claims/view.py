@@ -51,15 +51,15 @@ class ReportView(DocumentView):
                 self._strips.discard(row)
         self.claim = claim
         if rows is not None and claim >= 0:
-            row, height = rows.claim_row(claim), self.scrollable_content_region.height
+            row, height = self.claim_row(claim), self.scrollable_content_region.height
             if row >= 0 and not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
                 self.go_to_row(row, below=height // 3)
         self.refresh()
 
     def claim_row(self, claim: int) -> int:
-        """The row in which a claim begins; -1 while the rows have no claims."""
+        """The row in which a claim begins; -1 if the rows do not have it."""
         rows = self._marked_rows()
-        return rows.claim_row(claim) if rows is not None else -1
+        return min(rows.claim_rows(claim), default=-1) if rows is not None else -1
 
     def _marked_rows(self) -> MarkedRows | None:
         return self._rows if isinstance(self._rows, MarkedRows) else None

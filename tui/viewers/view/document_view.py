@@ -281,7 +281,11 @@ class DocumentView(ScrollView, can_focus=True):
         self._laid_out = body
         to_end = self.wants_end
         current = self._matches.current
-        self._set_rows(rows)
+        self._rows = rows
+        self._pictures.show(rows)
+        if self.cursor_body is None:
+            self._matches = Matches()
+        self._update_rows()
         if to_end:
             self._go_to_end()
         elif self._landmark is not None:
@@ -298,18 +302,6 @@ class DocumentView(ScrollView, can_focus=True):
         if self._command is not None:
             self.run_command(self._command)
         self.post_message(self.LaidOut(self))
-
-    def _set_rows(self, rows: Rows) -> None:
-        self._rows = rows
-        self._pictures.show(rows)
-        self._strips.clear()
-        if self.cursor_body is None:
-            self._matches = Matches()
-        self.virtual_size = Size(self._width, len(rows))
-        self.refresh()
-        if self.cursor_body is not None:
-            self._show_cursor()
-            self.post_message(self.CursorMoved(self))
 
     def _on_resize(self, event: events.Resize) -> None:
         if max(1, self.scrollable_content_region.width) != self._width or self._fit():
@@ -375,7 +367,7 @@ class DocumentView(ScrollView, can_focus=True):
                 await self.search(passage.word)
             if 0 < passage.row <= body.entries and body is self.cursor_body:
                 body.reveal(passage.row - 1)
-                self._update_cursor()
+                self._update_rows()
             return True
         searched = None
         while searched is not self._rows:
@@ -420,7 +412,7 @@ class DocumentView(ScrollView, can_focus=True):
         match = self._matches.found[self._matches.current]
         if self.cursor_body is not None:
             self.cursor_body.reveal(match)
-            self._update_cursor()
+            self._update_rows()
             return
         row: int = match.row
         height = self.scrollable_content_region.height
@@ -463,7 +455,7 @@ class DocumentView(ScrollView, can_focus=True):
             case BackgroundWork():
                 start_job(self, self._run_work, "command", body, outcome)
             case True:
-                self._update_cursor()
+                self._update_rows()
             case _:
                 pass
 
@@ -482,7 +474,7 @@ class DocumentView(ScrollView, can_focus=True):
         change()
         if self._needle:
             await self._find()
-        self._update_cursor()
+        self._update_rows()
 
     def action_command(self, name: str) -> None:
         """Give the body a command by its name."""
@@ -590,12 +582,13 @@ class DocumentView(ScrollView, can_focus=True):
     def _cursor_rows(self) -> CursorRows | None:
         return self._rows if isinstance(self._rows, CursorRows) and self._laid_out is self.body else None
 
-    def _update_cursor(self) -> None:
+    def _update_rows(self) -> None:
         """Draw the body after a change of its rows."""
         self.virtual_size = Size(self._width, len(self._rows))
         self._redraw()
-        self._show_cursor()
-        self.post_message(self.CursorMoved(self))
+        if self.cursor_body is not None:
+            self._show_cursor()
+            self.post_message(self.CursorMoved(self))
 
     def _report_move(self, before: int) -> None:
         self._show_cursor()

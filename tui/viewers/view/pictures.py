@@ -51,22 +51,18 @@ class DocumentPictures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Anchor:
-    view: Widget
+    surface: Widget
     redraw_picture: Callable[[], object]
     rows: Rows
     picture: PictureRows
 
     @property
-    def surface(self) -> Widget:
-        return self.view
-
-    @property
     def picture_region(self) -> tuple[Region, Region] | None:
-        position = self.rows.positions()[self.picture] if self.view.is_on_screen else None
+        position = self.rows.positions()[self.picture] if self.surface.is_on_screen else None
         if position is None:
             return None
         column, row = position
-        visible = self.view.scrollable_content_region
-        top = visible.y + row - int(self.view.scroll_offset.y)
+        visible = self.surface.scrollable_content_region
+        top = visible.y + row - int(self.surface.scroll_offset.y)
         size = self.picture.picture
         return Region(visible.x + column, top, size.columns, size.rows), visible

@@ -103,7 +103,7 @@ def test_claims_that_are_in_no_row_do_no_harm() -> None:
     ]
     for body in (TextBody("a text\nof two lines"), TextBody("")):
         rows = MarkedBody(body, claims).lay_out(40, THEME)
-        assert [rows.claim_row(number) for number in range(len(claims))] == [-1] * len(claims)
+        assert [rows.claim_rows(number) for number in range(len(claims))] == [set()] * len(claims)
 
 
 def test_a_layout_that_is_no_longer_wanted_stops() -> None:
