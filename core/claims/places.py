@@ -11,10 +11,9 @@ from operator import eq
 from typing import NamedTuple
 
 from ua_tui.core.claims.records import TextQuote
-from ua_tui.core.concurrency.cancellation import check_stopped
+from ua_tui.core.concurrency.cancellation import checked
 
 _WORD = re.compile(r"\w+")
-_CHECKED = 512
 _MOST_CANDIDATES, _MOST_COMPARED = 1_000, 50_000
 """Occurrences of a first word that are compared for one claim, those nearest to the claim before, and their words."""
 
@@ -40,9 +39,7 @@ def find_quotes(lines: Iterable[str], quotes: Sequence[TextQuote]) -> list[tuple
     words: list[Place] = []
     texts: list[str] = []
     positions: dict[str, list[int]] = defaultdict(list)
-    for y, line in enumerate(lines):
-        if not y % _CHECKED:
-            check_stopped()
+    for y, line in enumerate(checked(lines)):
         shown.append(line)
         for each in _WORD.finditer(line):
             words.append(Place(y, *each.span()))
@@ -50,9 +47,7 @@ def find_quotes(lines: Iterable[str], quotes: Sequence[TextQuote]) -> list[tuple
             positions[texts[-1]].append(len(texts) - 1)
     found: list[tuple[Place, ...]] = []
     last = 0
-    for number, quote in enumerate(quotes):
-        if not number % _CHECKED:
-            check_stopped()
+    for quote in checked(quotes):
         exact = _texts(quote.exact)
         start = _find(texts, positions, exact, quote, last) if exact else None
         if start is None:

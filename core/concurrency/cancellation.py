@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event
 from typing import TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 Arguments = TypeVarTuple("Arguments")
 _current: ContextVar[Event] = ContextVar("stop", default=Event())  # noqa: B039  # the default is never set
 
@@ -31,6 +32,18 @@ def check_stopped() -> None:
     """
     if stop_flag().is_set():
         raise Stopped
+
+
+def checked(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items until the work in which this is called is stopped, which is looked for now and then.
+
+    Raises:
+        Stopped: the result is no longer needed.
+    """
+    for place, item in enumerate(items):
+        if not place & 255:
+            check_stopped()
+        yield item
 
 
 @contextmanager

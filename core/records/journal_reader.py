@@ -12,7 +12,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from ua_tui.core.concurrency.cancellation import check_stopped
+from ua_tui.core.concurrency.cancellation import checked
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import Event, PlacedEvent, ToolCallStarted, UnknownEvent
@@ -255,9 +255,7 @@ class PastJournal:
         begins = tuple(map(_beginning_of, kinds))
         # Searching for what their names begin with skips most other lines quickly.
         beginning = os.path.commonprefix(begins) or _BEGINNING  # noqa: RUF071  # no paths
-        for number, (line, behind) in enumerate(self.lines(beginning)):
-            if not number & 511:
-                check_stopped()
+        for line, behind in checked(self.lines(beginning)):
             if end is not None and behind > end:
                 return
             if naming in line and line.startswith(begins or _BEGINNING) and (event := event_in(line)):

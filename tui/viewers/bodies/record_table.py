@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from ua_tui.core.concurrency.cancellation import checked
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.json_values import Level, Value, kind_of, open_level, shown_scalar, text_of
-from ua_tui.tui.viewers.bodies.table import Table, TableColumn, checked
+from ua_tui.tui.viewers.bodies.table import Table, TableColumn
 from ua_tui.tui.viewers.document import Body
 
 _SAMPLE = 200

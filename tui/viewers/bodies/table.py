@@ -5,15 +5,16 @@ from __future__ import annotations
 import heapq
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from itertools import islice
+from typing import Any, Protocol
 
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from ua_tui.core.concurrency.cancellation import check_stopped
+from ua_tui.core.concurrency.cancellation import checked
 from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
@@ -175,15 +176,8 @@ class Table(CursorBody):
     def find_places(self, needle: str) -> Sequence[Hashable]:
         """Return the records with the text in any cell, in the order in which they are shown."""
         wanted = needle.casefold()
-        found: list[Hashable] = []
-        for place, number in enumerate(self.order):
-            if not place & 255:
-                check_stopped()
-            if self.holds(number, wanted):
-                found.append(place)
-                if len(found) >= 10_000:
-                    break
-        return found
+        found = (place for place, number in enumerate(checked(self.order)) if self.holds(number, wanted))
+        return list(islice(found, 10_000))
 
     def detail(self) -> Body | None:
         """Return the record under the cursor, one cell on each line, from the chosen column on."""
@@ -373,8 +367,6 @@ def cell_of(row: Sequence[str], i: int) -> str:
     return clean_line(row[i].replace("\n", " "), _MAX_CELL) if i < len(row) else ""
 
 
-Item = TypeVar("Item")
-
 _RUN = 5_000
 _NUMBER_STARTS = frozenset("+-.$€£0123456789")
 NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d,.]*(?:[eE][-+]?\d+)?\s?%?")
@@ -421,15 +413,3 @@ def sorted_gently(order: Sequence[int], keys: Sequence[SortKey], *, descending: 
         sorted_ones.extend(order[place] for place in checked(merged))
     sorted_ones.extend(order[place] for place in checked(range(len(keys))) if keys[place] is None)
     return sorted_ones
-
-
-def checked(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield items until the flag is set.
-
-    Raises:
-        Stopped: the result is no longer needed.
-    """
-    for place, item in enumerate(items):
-        if not place & 1023:
-            check_stopped()
-        yield item

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from textual.message import Message
 from textual.strip import Strip
 
-from ua_tui.core.concurrency.cancellation import check_stopped
+from ua_tui.core.concurrency.cancellation import checked
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.document import Rows
 
@@ -78,9 +78,7 @@ def _links(rows: Rows) -> Iterator[FoundLink]:
 
 def _parts(rows: Rows) -> Iterator[tuple[int, str, str]]:
     """Yield row, text and URL of each piece of text; a row ends with a space."""
-    for y in range(len(rows)):
-        if not y & 255:
-            check_stopped()
+    for y in checked(range(len(rows))):
         row = rows.row(y)
         if not isinstance(row, Strip):
             continue
