@@ -31,6 +31,8 @@ FIELDS = (
 """The names of a result, in their order; columns of the row's own come behind the query."""
 # All but what says where the row is in a file and when it is looked at. A copy of the file is as good as the file.
 _SEALED = tuple(each for each in FIELDS if each not in ("number", "duration_s", "age_s"))
+# What an earlier version noted of a session that it had begun.
+_BEGUN = ("job", "folder", "attempt", "started")
 _SEAL = "seal"
 _BEGIN = b'{"number":'
 _LARGEST = 1 << 30
@@ -205,9 +207,10 @@ class ResultsFile:
             return line.startswith(_BEGIN)
         if not isinstance(fields, dict):
             return False
-        if fields.get(_SEAL) != self._seal(*(fields.get(each) for each in _SEALED)):
+        sealed = _SEALED if "state" in fields else _BEGUN
+        if fields.get(_SEAL) != self._seal(*map(fields.get, sealed)):
             return False
-        result = _result_of({name: fields.get(name) for name in _SEALED})
+        result = _result_of({"query": "", "state": "running"} | {name: fields.get(name) for name in sealed})
         job_id, known = result.job.id, self.known.get(result.job.id)
         if result.state not in OVER:
             if known is None or known.attempt < result.attempt:
@@ -222,7 +225,7 @@ def _result_of(fields: Mapping[str, Any]) -> JobResult:
     given = {
         "job": {"id": fields["job"], "query": fields["query"]},
         "started": _seconds(fields["started"]),
-        "finished": _seconds(fields["finished"]),
+        "finished": _seconds(fields.get("finished")),
     }
     return msgspec.convert({**fields, **given}, JobResult)
 
@@ -233,5 +236,5 @@ def _iso(seconds: float | None) -> str | None:
     )
 
 
-def _seconds(text: str | None) -> float | None:
-    return None if text is None else datetime.fromisoformat(text).timestamp()
+def _seconds(at: str | float | None) -> float | None:
+    return datetime.fromisoformat(at).timestamp() if isinstance(at, str) else at

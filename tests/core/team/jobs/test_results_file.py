@@ -14,6 +14,7 @@ import pytest
 from tests.core.team.jobs.batches import jobs_of
 from tests.tui.fixture_types import Patch
 from ua_tui.core.errors import SettingsError, TeamError, WorkspaceError
+from ua_tui.core.storage.ownership import sealer
 from ua_tui.core.team.jobs.results_file import FIELDS, ResultsFile, fields_of
 from ua_tui.core.team.records import Job, JobResult
 
@@ -235,6 +236,20 @@ def test_sessions_that_were_begun_are_known_until_they_are_over(path: Path) -> N
         file.add(result_of(job, attempt=2))
     file.close()
     assert not running.exists()
+
+
+def test_a_session_that_an_earlier_version_began_is_continued(path: Path) -> None:
+    write(path, result_of(JOBS[0]))
+    noted = (JOBS[1].id, "/w/mail", 1, 5.125)
+    line = dict(zip(("job", "folder", "attempt", "started"), noted, strict=True))
+    own = line | {"seal": sealer("batch", Path("/"))(*noted)}
+    forged = own | {"job": JOBS[2].id}
+    running = path.with_name(".results.jsonl.running")
+    running.write_text("\n".join(map(json.dumps, (own, forged))))
+    file = ResultsFile(path)
+    file.close()
+    found = [(each.job.id, each.folder, each.attempt, each.started) for each in file.begun.values()]
+    assert found == [noted]
 
 
 def test_two_programs_do_not_write_at_once(path: Path) -> None:
