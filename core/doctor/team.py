@@ -19,7 +19,7 @@ from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import OLDEST, Connection, connect_async, rows_of, shown_version
 from ua_tui.core.postgres.problems import needing_extra, reporting
-from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.postgres.schema import LATEST, OLDEST_VERSION
 from ua_tui.core.postgres.state import read_rights, read_version, read_work
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.tasks import end_tasks
@@ -34,6 +34,9 @@ _CHECKED_MODES = ("verify-ca", "verify-full")
 _FEW_CONNECTIONS = 10
 """What one worker with a few sessions and some screens need."""
 _MIGRATE = "run `ua-tui team migrate` as the owner of the database"
+_REMOVE = (
+    "use another database, or run DROP SCHEMA ua_tui CASCADE as the owner, which removes everything in them"
+)
 _NO_CONNECTION = "not checked without a connection"
 
 
@@ -171,7 +174,8 @@ class TeamChecks(msgspec.Struct, eq=False):
             return failed("there are no ua-tui tables", _MIGRATE)
         found = f"version {version}"
         if version < LATEST:
-            return failed(f"{found}, and this program needs {LATEST}", _MIGRATE)
+            advice = _MIGRATE if version >= OLDEST_VERSION else _REMOVE
+            return failed(f"{found}, and this program needs {LATEST}", advice)
         if version > LATEST:
             return failed(f"{found}, and this program knows {LATEST}", "update ua-tui on this machine")
         return ok(found)
