@@ -9,9 +9,9 @@ from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, stem
 
 Problem = Literal[
-    "", "rate", "no rate", "direction", "comparison", "noun", "elsewhere", "swapped", "scale", "unit", "date", "digits"
+    "", "rate", "no rate", "direction", "comparison", "noun", "elsewhere", "scale", "unit", "date", "digits"
 ]  # fmt: skip
-"""What differs, although the value is the same or another value is surely meant."""
+"""What differs although the value is the same."""
 RATES = {
     "second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "night": 86_400.0, "week": 604_800.0,
     "month": 2_629_800.0, "quarter": 7_889_400.0, "year": 31_557_600.0, "decade": 315_576_000.0,

@@ -57,7 +57,7 @@ def instead_of(look: Look, at: int) -> Match | None:
     if figure.kind == "amount" and figure.digits == best.figure.digits:
         is_sure &= not (is_unscaled(figure) or is_unscaled(best.figure))
     is_sure |= figure.kind == "name" and is_slip(figure, best.figure)
-    return replace(best, problem="", is_sure=is_sure)
+    return replace(best, is_sure=is_sure)
 
 
 def altered(look: Look, at: int) -> Match | None:
@@ -218,8 +218,7 @@ def swapped(look: Look) -> dict[int, Match]:
             gain += order * there < 0 and is_timed
             if gain > _SWAPPED:
                 found[one], found[other] = (
-                    replace(each, problem="swapped", is_sure=gain > _SURELY_SWAPPED)
-                    for each in (second, first)
+                    replace(each, is_sure=gain > _SURELY_SWAPPED) for each in (second, first)
                 )
     return found
 

@@ -34,11 +34,11 @@ _NOTHING = Figure(start=0, end=0, text="")
 _OPPOSED = "Two values in the sources give this change, but in the opposite direction."
 _POINTS = "Two values in the sources differ by this number of percentage points, not by this percentage."
 _WRONG = "The values that it is calculated from give another result."
+_SWAPPED = "The source has these figures the other way round."
 _CONTRARY = "The direction in the sentence does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})
 """What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
-    "": "",
     "rate": "The source gives this value for a different period or unit.",
     "direction": "The source has this value in the opposite direction.",
     "comparison": "The source compares this value in another way.",
@@ -48,7 +48,6 @@ _NOTES: dict[Problem, str] = {
     "date": "No source contains this date.",
     "digits": "The digits are the same, but in another order.",
     "no rate": "The source does not give this value as a rate.",
-    "swapped": "The source has these figures the other way round.",
     "elsewhere": "The source gives this value for something else, and a different value for this.",
 }
 
@@ -124,7 +123,7 @@ class _Judge:
         exchanged = swapped(self.look)
         for at, match in enumerate(self.look.matches):
             if at in exchanged:
-                yield self._instead(at, exchanged[at])
+                yield self._instead(at, exchanged[at], _SWAPPED)
             elif is_contrary(self.look, at):
                 near = [match] if match is not None else self._nearest()
                 yield self._claim(at, "differs", near, note=_CONTRARY)
@@ -155,7 +154,7 @@ class _Judge:
         if figure.is_small:
             return self._claim(at, "not looked at", [])
         if other is not None:
-            return self._instead(at, other)
+            return self._instead(at, other, "")
         return self._claim(at, "not found", self._nearest())
 
     def _calculated(self, at: int, made: Calculation) -> Claim:
@@ -167,12 +166,12 @@ class _Judge:
         state: State = "differs" if doubt else "calculated"
         return self._claim(at, state, values, note=doubt or f"Calculated: {made.name}.", formula=made.formula)
 
-    def _instead(self, at: int, other: Match) -> Claim:
-        """The claim of a figure in whose place a source has another one."""
+    def _instead(self, at: int, other: Match, note: str | None = None) -> Claim:
+        """The claim of a figure in whose place a source has another one; without a note it says what differs."""
         is_same = other.problem in (*_ATTRIBUTES, "noun")
         is_sure = other.is_sure and (is_same or not self.operands.may_be_computed(at, other.passage))
         state: State = "differs" if is_sure else "not found"
-        instead, note = other.figure.text if is_sure else "", _NOTES[other.problem]
+        instead, note = other.figure.text if is_sure else "", _NOTES[other.problem] if note is None else note
         return self._claim(at, state, [other], instead=instead, note=note)
 
     def _nearest(self) -> list[Match]:

@@ -52,6 +52,13 @@ def test_a_claim_has_its_place_and_the_passage_by_their_words() -> None:
     assert "employs 4,812 people" in passage.text
 
 
+def test_another_value_in_the_other_direction_is_red_whatever_its_passage_adds_up_to() -> None:
+    turnover = "The turnover of the Ostby harbour company"
+    source = f"{turnover} fell by 47 percent in 2031, berths by 22 percent and tugs by 18 percent."
+    claim = checked(f"{turnover} rose by 40 percent in 2031.", source).claims[0]
+    assert (claim.state, claim.instead, claim.note) == ("differs", "47 percent", "")
+
+
 def test_red_shows_what_the_source_has_instead() -> None:
     claim = one("The plant in Oldham employs 4,821 people, most of them for years.", PLANT)
     assert (claim.state, claim.instead) == ("differs", "4,812 people" if " " in claim.instead else "4,812")
