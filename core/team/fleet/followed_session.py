@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -141,9 +141,12 @@ class FollowedSession(PastSession):
         """Send the answer to a call that waits; `given` is what `Session.answer_permission` takes."""
         return self._answer(Answer(request=request_id, **given))
 
-    def answer_elicitation(self, request_id: str, action: ElicitationAction, values: Any = None) -> bool:
+    def answer_elicitation(
+        self, request_id: str, action: ElicitationAction, values: Mapping[str, object] | None = None
+    ) -> bool:
         """Send the answer to a request of an MCP server."""
-        return self._answer(Answer(request=request_id, action=action, values=values))
+        given = None if values is None else dict(values)
+        return self._answer(Answer(request=request_id, action=action, values=given))
 
     def _answer(self, answer: Answer) -> bool:
         self.answered_here.add(answer.request)
