@@ -40,6 +40,9 @@ def read_content(root: Root, path: str, *, digest: bool = False) -> Content | No
         WorkspaceError: there is no such file, it is damaged, or it cannot be read.
     """
     with opened(root, path) as (file, is_packed):
+        # Of a film, say, only the beginning is read.
+        if not is_packed and is_binary(file.peek(_HEAD)):
+            return None
         data = (Unpacked(file) if is_packed else file).read(LARGEST + 1)
         if is_binary(data):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.text import is_unsafe
 from ua_tui.core.toolkit.articles import Article, encode_article
 from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT
-from ua_tui.observers.knowledge.contents import LARGEST
+from ua_tui.observers.knowledge.contents import LARGEST, read_content
 from ua_tui.observers.knowledge.documents import ANSWER_PART, PANEL_PART, SavedFile, documents_of
 
 SECRET = "correct-horse-battery-7731"
@@ -368,3 +369,13 @@ def test_dates_and_names_in_the_further_fields_of_a_row_are_no_text(tmp_path: Pa
     }
     (found,) = documents(tmp_path, "search_results", search(results=[{"title": "Fab", "extra": extra}]))
     assert found.text == "It opens in May."
+
+
+def test_of_a_film_only_the_beginning_is_read(tmp_path: Path) -> None:
+    tmp_path.joinpath("film.mp4").write_bytes(bytes(LARGEST))
+    tracemalloc.start()
+    try:
+        assert read_content(Root(tmp_path), "film.mp4") is None
+        assert tracemalloc.get_traced_memory()[1] < LARGEST / 8
+    finally:
+        tracemalloc.stop()
