@@ -80,11 +80,11 @@ class KeyQueue:
             # Deferred effects, such as giving the focus to another widget, come first.
             self._app.call_later(self._deliver_next, message.number)
 
-    async def _deliver_key(self, event: events.Key | events.Paste) -> None:
+    async def _deliver_key(self, event: events.Key | events.Paste, *, anyway: bool = False) -> None:
         self._number += 1
         self._waiting_for = number = self._number
         target = self._receiver()
-        if target is not None and not target.is_mounted:
+        if target is not None and not (target.is_mounted or anyway):
             # Its actions look for widgets that it does not have yet.
             self._held.appendleft(event)
             self._follow(number, 1, target)
@@ -107,12 +107,12 @@ class KeyQueue:
         if target is None or not target.post_message(self.KeyFollowed(number, rounds)):
             self._app.call_later(self._deliver_next, number)
 
-    async def _deliver_next(self, number: int) -> None:
+    async def _deliver_next(self, number: int, *, anyway: bool = False) -> None:
         if number != self._waiting_for:
             return
         self._waiting_for = 0
         while self._held and not self._waiting_for:
-            await self._deliver_key(self._held.popleft())
+            await self._deliver_key(self._held.popleft(), anyway=anyway)
         if self._held:
             self._check_later(self._waiting_for)
 
@@ -122,7 +122,7 @@ class KeyQueue:
     async def _check(self, number: int, checks: int) -> None:
         """Stop waiting for the message if a widget that was removed never handles it, or one that hangs."""
         if not checks or self._target is None or not self._target.is_attached:
-            await self._deliver_next(number)
+            await self._deliver_next(number, anyway=not checks)
         elif number == self._waiting_for:
             self._check_later(number, checks)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from textual import events
 from textual.app import App, ComposeResult
+from textual.binding import Binding
 from textual.keys import _character_to_key
 from textual.screen import Screen
 from textual.timer import Timer
@@ -96,6 +97,14 @@ class Line(Screen[None]):
         yield Input(id="line")
 
 
+class Stuck(Screen[None]):
+    """Never has its widgets."""
+
+    async def on_mount(self) -> None:
+        assert isinstance(self.app, Checked)
+        await self.app.may_open.wait()
+
+
 class Checked(BaseApp):
     """Checks only when it is told to whether a key still waits for the one before it."""
 
@@ -104,8 +113,13 @@ class Checked(BaseApp):
         self.may_open = asyncio.Event()
         self.checks: list[Callable[[], Any]] = []
 
+    BINDINGS: ClassVar = [Binding("f2", "leave", "leave", priority=True)]
+
     def compose(self) -> ComposeResult:
         yield Slow()
+
+    def action_leave(self) -> None:
+        self.may_open.set()
 
     async def run_binding(self, key: str) -> bool:
         return await self._check_bindings(key)
@@ -151,3 +165,17 @@ async def test_a_key_waits_for_the_widgets_of_a_screen_that_is_being_opened() ->
         # A key that was sent to the screen below goes up to the application, which asks the screen on top.
         assert not await app.run_binding("z")
         await until(lambda: [line.value for line in app.screen.query(Input)] == ["y"])
+
+
+async def test_a_key_of_the_application_works_above_a_screen_that_hangs_while_it_opens() -> None:
+    app = Checked()
+    async with app.run_test():
+        app.push_screen(Stuck())
+        await app.on_event(events.Key("f2", None))
+        assert not app.may_open.is_set()
+        for _ in range(40):
+            if app.checks:
+                await app.checks.pop()()
+        came = app.may_open.is_set()
+        app.may_open.set()
+        assert came

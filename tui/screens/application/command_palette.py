@@ -59,11 +59,6 @@ class Palette(CommandPalette):
 
     _found: tuple[Command, ...] = ()
     _laid_out = 0
-
-    def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close this screen, if it is open: at a second click Textual would close the one below."""
-        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
-
     """The width for which the rows were laid out."""
 
     def __init__(
@@ -80,6 +75,10 @@ class Palette(CommandPalette):
         """Lay out the rows again whenever their width is another one; at first it is unknown."""
         self.screen_layout_refresh_signal.subscribe(self, self._lay_out, immediate=True)
         self.query_one(SearchIcon).icon = "›"
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close this screen, if it is open: at a second click Textual would close the one below."""
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
     @on(Input.Submitted)
     async def wait_for_search(self) -> None:
