@@ -75,6 +75,15 @@ async def test_the_riskiest_come_first_and_an_answer_leads_to_the_next_open_one(
         await until(lambda: "Signed: 6 of 8 accepted, 1 rejected, 1 open" in screen_text(app))
 
 
+async def test_claims_can_be_decided_when_the_report_was_changed_meanwhile(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (_, pilot, viewer, session):
+        (session / REPORT).write_text("<p>Another version.", encoding="utf-8")
+        await viewer.read_check()
+        assert viewer.check is None
+        await pilot.press("a")
+        await until(lambda: "accepted" in answers(session))
+
+
 async def test_several_are_decided_at_once(tmp_path: Path) -> None:
     async with claims_table(tmp_path) as (app, pilot, _, session):
         await pilot.press("space", "shift+down", "a")

@@ -88,7 +88,7 @@ class ReportScreen(DocumentScreen[None]):
     @property
     def check(self) -> CheckedReport | None:
         """The check of the file as it is; None if there is none."""
-        return self._file.report if self._file is not None else None
+        return self._file.report if self._file is not None and not self._file.is_old else None
 
     @property
     def origin(self) -> TextOrigin | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FoundCheck(NamedTuple):
-    """Which report a file is, the check of it as it is, and whether there is only one of another version."""
+    """Which report a file is, its newest check if there is one, and whether that is of another version."""
 
     origin: TextOrigin
     report: CheckedReport | None = None
@@ -50,7 +50,7 @@ def find_check(path: Path) -> FoundCheck | None:
         is_old = hashlib.sha256(_read(path)).hexdigest() != made.sha256
     except (UniversalAgentError, OSError):
         return FoundCheck(origin)
-    return FoundCheck(origin, None if is_old else CheckedReport.read(made, origin.session), is_old)
+    return FoundCheck(origin, CheckedReport.read(made, origin.session), is_old)
 
 
 def check_again(path: Path, origin: TextOrigin, knowledge: KnowledgePlace | None) -> FoundCheck:
