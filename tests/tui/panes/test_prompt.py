@@ -269,3 +269,14 @@ async def test_enter_waits_for_what_was_dropped(tmp_path: Path) -> None:
             await app.drop(text)
             await app.workers.wait_for_complete()
             assert app.prompt.text == text
+
+
+async def test_a_prompt_that_is_off_can_be_drawn_without_room_for_a_character() -> None:
+    app = PromptApp()
+    async with app.run_test(size=(40, 6)) as pilot:
+        app.prompt.disabled = True
+        await pilot.resize_terminal(3, 3)
+        await pilot.pause()
+        assert app.prompt.content_size.width == 0
+        await pilot.resize_terminal(40, 6)
+        assert app.is_running

@@ -322,7 +322,11 @@ class Prompt(TextArea):
 
     def render_line(self, y: int) -> Strip:
         """Draw a row; a terminal without room for a single character has none."""
-        return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
+        return (
+            super().render_line(y)
+            if self.content_size.width
+            else Strip.blank(self.size.width, self.rich_style)
+        )
 
     def edit(self, edit: Edit) -> EditResult:
         """Change the text, and update what is offered for it."""
