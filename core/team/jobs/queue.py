@@ -105,7 +105,7 @@ class QueueWorker:
         self._running: dict[tuple[str, int], _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
-        self._is_stopped = False
+        self._is_stopped = self._is_claiming = False
         self._wake = asyncio.Event()
         self._clock = clock
         self._contact = clock()
@@ -210,12 +210,15 @@ class QueueWorker:
             or self._connections.is_short
         ):
             return None
+        self._is_claiming = True
         try:
             # One that was claimed by a statement whose answer was lost is handed back later.
             return await self._jobs.claim(self._id, self._name, only_demo=self._only_demo)
         except (TeamError, OSError, TimeoutError) as error:
             self._note_away(error)
             return None
+        finally:
+            self._is_claiming = False
 
     async def _run(self, running: _Running) -> None:
         claim = running.claim
@@ -302,6 +305,9 @@ class QueueWorker:
             differing = {(key, key in known) for key in known.keys() ^ self._running.keys()}
             # Twice: one that was claimed just now may be known only here, or only there. First what another one has.
             for key, is_known in sorted(differing & before, key=lambda each: each[1]):
+                if is_known and self._is_claiming:
+                    # On a busy machine the answer may take longer than two heartbeats.
+                    continue
                 if is_known:
                     # It was claimed by a statement whose answer was lost.
                     claim = JobClaim(job=Job(id=known[key].job or "", query=""), session=known[key])

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -38,6 +39,7 @@ from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.jobs.operations import Operations
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import SILENCE_SECONDS, QueueWorker
 from ua_tui.core.team.records import JobClaim, Outcome
 
@@ -396,6 +398,29 @@ async def test_a_job_claimed_by_a_statement_with_a_lost_answer_is_run(team_datab
             slow.release = True
             await until_over(team_database, batch)
     assert len(slow.ended) == 2
+
+
+async def test_a_claim_may_take_longer_than_two_heartbeats(
+    team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,), claim = jobs_of(1), PostgresJobs.claim
+
+    async def slowly(jobs: PostgresJobs, worker: int, name: str, **more: Any) -> JobClaim | None:
+        claimed = await claim(jobs, worker, name, **more)
+        for _beat in range(4 if claimed is not None else 0):
+            seen = team_database.execute("SELECT seen_at FROM worker")
+            await until_in_thread(lambda: team_database.execute("SELECT seen_at FROM worker") != seen)  # noqa: B023
+        return claimed
+
+    monkeypatch.setattr(PostgresJobs, "claim", slowly)
+    async with open_jobs(team_database) as store:
+        batch = batch_with([job])
+        await store.submit(batch, [job])
+        async with working(address_of(team_database), answer) as (_, lines):
+            await until_over(team_database, batch)
+        (result,) = [each async for each in store.results(batch.id)]
+    assert (result.state, result.attempt) == ("done", 1)
+    assert not any("another worker" in line for line in lines)
 
 
 async def test_a_job_whose_worker_is_lost_again_and_again_fails(team_database: Database) -> None:
