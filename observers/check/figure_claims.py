@@ -9,14 +9,21 @@ from dataclasses import dataclass, replace
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.observers.check.blocks import Document, Places
-from ua_tui.observers.check.calculation import Calculation, Operand
-from ua_tui.observers.check.compare import Problem
-from ua_tui.observers.check.doubts import altered, instead_of, is_contrary, misdated, rival_of, swapped
+from ua_tui.observers.check.comparison.calculation import Calculation, Operand
+from ua_tui.observers.check.comparison.compare import Problem
+from ua_tui.observers.check.comparison.doubts import (
+    altered,
+    instead_of,
+    is_contrary,
+    misdated,
+    rival_of,
+    swapped,
+)
+from ua_tui.observers.check.comparison.matching import Look, Match
+from ua_tui.observers.check.comparison.operands import Operands
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.numbers import Style
 from ua_tui.observers.check.figures.vocabulary import roots
-from ua_tui.observers.check.matching import Look, Match
-from ua_tui.observers.check.operands import Operands
 from ua_tui.observers.check.passages import Passage as Sentence
 from ua_tui.observers.check.reading import sentences
 from ua_tui.observers.check.sources import Corpus

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from ua_tui.observers.check.compare import RATES, is_mistyped, is_same_value, same_noun
+from ua_tui.observers.check.comparison.compare import RATES, is_mistyped, is_same_value, same_noun
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
 from ua_tui.observers.check.passages import Moment, order_of

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ua_tui.observers.check.compare import EXACT
-from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import YEAR
-from ua_tui.observers.check.matching import (
+from ua_tui.observers.check.comparison.compare import EXACT
+from ua_tui.observers.check.comparison.matching import (
     Look,
     Match,
     change_of,
@@ -18,6 +16,8 @@ from ua_tui.observers.check.matching import (
     is_unscaled,
     may_stand_for,
 )
+from ua_tui.observers.check.figures.figure import Figure
+from ua_tui.observers.check.figures.vocabulary import YEAR
 from ua_tui.observers.check.passages import Moment, order_of
 
 _RIVAL, _LONE_RIVAL = 0.36, 0.5

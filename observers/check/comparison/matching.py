@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import ne
 
-from ua_tui.observers.check.compare import (
+from ua_tui.observers.check.comparison.compare import (
     EXACT,
     Problem,
     are_moved,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate
+from ua_tui.observers.check.comparison.calculation import Calculation, Operand, Task, calculate
+from ua_tui.observers.check.comparison.matching import Look
 from ua_tui.observers.check.figures.context import CLAUSE
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import root, roots
-from ua_tui.observers.check.matching import Look
 
 _KEPT = 6
 """Values of the sentences before that a calculation may use."""
