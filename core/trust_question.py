@@ -52,7 +52,7 @@ _WORDS: Mapping[str, str] = table_of(__file__, "trust_question.json")
 """Settings in words."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class FolderChange(msgspec.Struct, frozen=True):
     """One thing that a folder would change.
 
     Attributes:
@@ -69,7 +69,7 @@ class Change(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> Iterator[Change]:
+def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> Iterator[FolderChange]:
     """The settings of `.env` and `ua-tui.toml`; `held_back` is what has no effect although the folder is trusted."""
     notes = {(each.name, each.given.name): each.reason for each in held_back}
     for file, layer in written.layers.items():
@@ -80,7 +80,7 @@ def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> I
             note = notes.get((name, given.name), "")
             if spec.user_only:
                 note = "the files of a folder may not set it"
-            yield Change(
+            yield FolderChange(
                 spec.affects,
                 _WORDS.get(name, name),
                 _value(given, secret=spec.secret),
@@ -89,7 +89,7 @@ def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> I
             )
 
 
-def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterator[Change]:
+def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterator[FolderChange]:
     """The sub-agents, commands and skills in files of the folder, whose content has these fingerprints."""
 
     def check(path: Path, data: bytes) -> None:
@@ -99,12 +99,12 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
     shipped = {each.name: each for each in shipped_subagents()}
     for file in sorted(fingerprints):
         if file.startswith(f"{SKILLS}/") and file.endswith("/SKILL.md"):
-            yield Change(
+            yield FolderChange(
                 "tools", f"the skill {clean_line(Path(file).parent.name, 60)}", "can be loaded", file
             )
         if file.startswith(f"{COMMANDS}/"):
             name = command_name(PurePath(file).relative_to(COMMANDS))
-            yield Change("tools", f"the command /{clean_line(name, 60)}", "can be sent", file)
+            yield FolderChange("tools", f"the command /{clean_line(name, 60)}", "can be sent", file)
         if not file.startswith(f"{AGENTS}/"):
             continue
         shown = clean_line(file, 200)
@@ -112,7 +112,7 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
             text = read_markdown(folder / file, inside=folder, check=check)
             agent = read_subagent(text, origin=shown, source="project")
         except SettingsError:
-            yield Change("tools", "a sub-agent", "cannot be read, and has no effect", shown)
+            yield FolderChange("tools", "a sub-agent", "cannot be read, and has no effect", shown)
             continue
         value = "a new sub-agent"
         if (replaced := shipped.get(agent.name)) is not None:
@@ -123,16 +123,16 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
             value = f"replaces {built_in}"
         if agent.tools is None:
             value += ", has every tool"
-        yield Change("tools", f"the sub-agent {agent.name}", value, shown)
+        yield FolderChange("tools", f"the sub-agent {agent.name}", value, shown)
 
 
-def server_changes(servers: Sequence[UserServer]) -> Iterator[Change]:
+def server_changes(servers: Sequence[UserServer]) -> Iterator[FolderChange]:
     """The MCP servers that the folder names."""
     for server in servers:
         starts = server.transport == "stdio"
         verb = "starts" if starts else "connects to"
         given = "".join(f"; with {each}" for each in server.shown)
-        yield Change(
+        yield FolderChange(
             "tools" if starts else "data",
             f"the MCP server {server.name}",
             clean_line(f"{verb} {server.target}{given}", 8_000),
@@ -219,7 +219,7 @@ class FolderQuestion(msgspec.Struct, frozen=True):
 
     folder: Path
     state: TrustState
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FolderChange, ...] = ()
     problems: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ("ignored",)
     texts: Mapping[str, str] = {}
@@ -345,7 +345,9 @@ def describe_untrusted(question: FolderQuestion) -> str:
     )
 
 
-def _answers(places: Places, written: FolderSettings) -> tuple[list[str], tuple[Answer, ...], list[Change]]:
+def _answers(
+    places: Places, written: FolderSettings
+) -> tuple[list[str], tuple[Answer, ...], list[FolderChange]]:
     """What prevents trust, the possible answers, and the changes of the settings."""
     problems: list[str] = []
     answers: list[Answer] = []

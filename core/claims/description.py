@@ -25,7 +25,7 @@ _LINE, _NAME, _NOTE = 300, 120, 600
 _WORDS = re.compile(r"\w+|\W")
 
 
-class Piece(NamedTuple):
+class TextPart(NamedTuple):
     """A part of a text on one line, and whether it is what matters."""
 
     text: str
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 class DescribedPassage(NamedTuple):
     """What is near the value in a passage, the headings of a table's columns, and its source with facts about it."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[TextPart]
     headers: str
     title: str
     url: str
@@ -47,7 +47,7 @@ class DescribedPassage(NamedTuple):
         return "".join(piece.text for piece in self.pieces)
 
 
-class Description(NamedTuple):
+class ClaimDescription(NamedTuple):
     """What is said of a claim, in texts on one line without control characters.
 
     `why` is what the source has instead, the calculation or the rule; `said` its sentence, `address` that of a link
@@ -59,7 +59,7 @@ class Description(NamedTuple):
     state: str
     why: str
     section: str
-    said: Sequence[Piece]
+    said: Sequence[TextPart]
     address: str
     heading: str
     passages: Sequence[DescribedPassage]
@@ -67,7 +67,7 @@ class Description(NamedTuple):
     judged: Sequence[str]
 
 
-def describe_claim(claim: ListedClaim, sources: Sequence[Source]) -> Description:
+def describe_claim(claim: ListedClaim, sources: Sequence[Source]) -> ClaimDescription:
     """Describe a claim of a report that was compared with these sources."""
     words, address = clean_line(claim.quote.exact, _LINE), clean_line(claim.url, 2 * _AROUND)
     instead = clean_line(claim.instead, _LINE) if claim.state == "differs" else ""
@@ -77,7 +77,7 @@ def describe_claim(claim: ListedClaim, sources: Sequence[Source]) -> Description
         note = f"The source says {quoted}." + (f" {note}" if claim.note and instead not in claim.note else "")
     is_link = claim.kind == "link"
     what = f"has the address {address}" if is_link else f"mentions {words}"
-    return Description(
+    return ClaimDescription(
         words=words,
         state=claim.state,
         why=" ".join(filter(None, (note.strip(), clean_line(claim.formula, _LINE)))),
@@ -126,31 +126,31 @@ def _when(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
-def _pieces(claim: Claim, text: str, quote: TextQuote, other: str) -> Iterator[Piece]:
+def _pieces(claim: Claim, text: str, quote: TextQuote, other: str) -> Iterator[TextPart]:
     """What is near a quote in a text; marked is the quote, or of an altered quotation what `other` lacks."""
     is_altered = bool(other) and claim.kind == "quotation" and claim.state == "differs"
     (places,) = find_quotes([text.replace("\n", " ")], [quote])
     if not places:
-        yield Piece(clean_line(text, 2 * _AROUND))
+        yield TextPart(clean_line(text, 2 * _AROUND))
         return
     begin, end = places[0].start, places[-1].end
     first = max(begin - 2 * _AROUND, text.rfind(" ", 0, begin - _AROUND) + 1) if begin > _AROUND else 0
     last = text.find(" ", end + _AROUND)
     last = last if 0 < last < end + 2 * _AROUND else end + _AROUND
-    yield Piece("…" * (first > 0) + _flat(text[first:begin]))
+    yield TextPart("…" * (first > 0) + _flat(text[first:begin]))
     if is_altered and max(len(other), end - begin) <= _LONGEST_COMPARED:
         yield from _different(text[begin:end], other)
     else:
-        yield Piece(_flat(text[begin:end][:_LONGEST_COMPARED]), True)
-    yield Piece(_flat(text[end:last]) + "…" * (len(text) > last))
+        yield TextPart(_flat(text[begin:end][:_LONGEST_COMPARED]), True)
+    yield TextPart(_flat(text[end:last]) + "…" * (len(text) > last))
 
 
-def _different(text: str, other: str) -> Iterator[Piece]:
+def _different(text: str, other: str) -> Iterator[TextPart]:
     """A text in pieces; those that the other one does not have are marked."""
     ours, theirs = _WORDS.findall(text), _WORDS.findall(other)
     for kind, start, end, _, _ in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if start < end:
-            yield Piece(_flat("".join(ours[start:end])), kind != "equal")
+            yield TextPart(_flat("".join(ours[start:end])), kind != "equal")
 
 
 def _flat(text: str) -> str:

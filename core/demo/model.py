@@ -28,8 +28,8 @@ from ua_tui.core.demo.playbook import (
     THINKING,
     Library,
     Pace,
+    PlaybookStep,
     ScriptedCall,
-    Step,
     Steps,
     any_match,
 )
@@ -48,27 +48,29 @@ class Script(msgspec.Struct, eq=False):
 
     library: Library
 
-    def next(self, request: JsonMapping) -> Step:
+    def next(self, request: JsonMapping) -> PlaybookStep:
         """The answer to a Messages API request."""
         conversation = read_conversation(request)
         if CLASSIFIER_MARK in conversation.system or CLASSIFIER_MARK in conversation.query:
             playbook = self.library.named(conversation.query)
-            return Step(text=playbook.classification if playbook is not None else "COMPLEX")
+            return PlaybookStep(text=playbook.classification if playbook is not None else "COMPLEX")
         if OPINION_MARK in conversation.system:
-            return Step(text=self._opinions(conversation.query))
+            return PlaybookStep(text=self._opinions(conversation.query))
         steps = self._steps(conversation)
         if steps is None:
-            return Step(text=self._introduction(conversation))
+            return PlaybookStep(text=self._introduction(conversation))
         if conversation.answers and (failures := [o for o in conversation.last_outcomes if o.failed]):
             before = _choose(steps, conversation.answers - 1, conversation)
             if before is None or not before.ignore_failures:
                 step = before.failed if before is not None else None
                 return (
-                    self._turn(step, conversation) if step is not None else Step(text=_gave_up(failures[0]))
+                    self._turn(step, conversation)
+                    if step is not None
+                    else PlaybookStep(text=_gave_up(failures[0]))
                 )
         step = _choose(steps, conversation.answers, conversation)
         if step is None:
-            return Step(text="That is all there is to this demo script.")
+            return PlaybookStep(text="That is all there is to this demo script.")
         return self._turn(step, conversation)
 
     def _steps(self, conversation: Conversation) -> Steps | None:
@@ -86,7 +88,7 @@ class Script(msgspec.Struct, eq=False):
         playbook = self.library.named(conversation.query)
         return playbook.steps if playbook is not None else None
 
-    def _turn(self, step: Step, conversation: Conversation) -> Step:
+    def _turn(self, step: PlaybookStep, conversation: Conversation) -> PlaybookStep:
         values = {name: _evaluate(value, conversation) for name, value in step.values.items()}
         texts = self.library.texts
         return replace(
@@ -121,12 +123,12 @@ class Script(msgspec.Struct, eq=False):
         return f"This is the scripted demo model. It can play:\n\n{prompts}\n\nType one of these to try it."
 
 
-def _choose(steps: Steps, index: int, conversation: Conversation) -> Step | None:
+def _choose(steps: Steps, index: int, conversation: Conversation) -> PlaybookStep | None:
     """The step at `index`, or of its alternatives the first whose condition holds."""
     if not 0 <= index < len(steps):
         return None
     found = steps[index]
-    alternatives: tuple[Step, ...] = found if isinstance(found, tuple) else (found,)
+    alternatives: tuple[PlaybookStep, ...] = found if isinstance(found, tuple) else (found,)
     return next((step for step in alternatives if not step.when or _evaluate(step.when, conversation)), None)
 
 
@@ -397,7 +399,7 @@ class ModelServer(msgspec.Struct, eq=False):
     async def _count_tokens(self, request: Request) -> Response:
         return JSONResponse({"input_tokens": _tokens(_prompt(await request.json()))})
 
-    async def _stream(self, turn: Step, body: JsonMapping) -> AsyncIterator[str]:
+    async def _stream(self, turn: PlaybookStep, body: JsonMapping) -> AsyncIterator[str]:
         blocks = _blocks(turn, body)
         start = _message(body)
         start["usage"] = _usage(body, [])
@@ -453,7 +455,7 @@ def _place(session: str, body: JsonMapping) -> str:
     return f"{session}:{hashlib.sha256(contents.encode()).hexdigest()}"
 
 
-def _blocks(turn: Step, body: JsonMapping) -> list[JsonObject]:
+def _blocks(turn: PlaybookStep, body: JsonMapping) -> list[JsonObject]:
     """The content blocks of an answer; thinking only if the request asks for it."""
     blocks: list[JsonObject] = []
     thinking = object_in(body, "thinking")
@@ -486,7 +488,7 @@ def _message(body: JsonMapping) -> JsonObject:
     }
 
 
-def _stop_reason(turn: Step) -> str:
+def _stop_reason(turn: PlaybookStep) -> str:
     return "tool_use" if turn.calls else "end_turn"
 
 

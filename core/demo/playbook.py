@@ -26,7 +26,7 @@ class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: JsonObject = {}
 
 
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlaybookStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One answer of the model: thinking, text, tool calls, in this order.
 
     `values` are taken from the conversation, so that text and calls use real data: expressions of Jinja. In them
@@ -45,13 +45,13 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls: tuple[ScriptedCall, ...] = ()
     values: dict[str, str] = {}
     when: str = ""
-    failed: Step | None = None
+    failed: PlaybookStep | None = None
     ignore_failures: bool = False
     overloads: int = 0
     speed: float = 1.0
 
 
-Steps = tuple[Step | tuple[Step, ...], ...]
+Steps = tuple[PlaybookStep | tuple[PlaybookStep, ...], ...]
 
 
 class ScriptedEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,7 +69,7 @@ class AgentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sent_back: Steps = ()
 
 
-class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The answer of a remote tool if its arguments, as JSON, match `match`."""
 
     slug: str
@@ -95,7 +95,7 @@ class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: Steps
     entries: tuple[ScriptedEntry, ...] = ()
     agents: dict[str, AgentPart] = {}
-    recordings: tuple[Recording, ...] = ()
+    recordings: tuple[RecordedAnswer, ...] = ()
     opinions: tuple[ScriptedOpinion, ...] = ()
 
 
@@ -109,7 +109,7 @@ class Library(msgspec.Struct, frozen=True):
         """Find the playbook whose opening words are in `query`."""
         return next((book for book in self.playbooks.values() if any_match(book.match, query)), None)
 
-    def recordings(self, slug: str) -> Sequence[Recording]:
+    def recordings(self, slug: str) -> Sequence[RecordedAnswer]:
         """List what is recorded for a remote tool, over all playbooks."""
         return [item for book in self.playbooks.values() for item in book.recordings if item.slug == slug]
 

@@ -16,7 +16,7 @@ from ua_tui.core.agent.definitions.roster import (
 )
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import find_user_servers
-from ua_tui.core.doctor.findings import Check, Finding, OnCheck, PlannedCheck, failed, ok, run_check
+from ua_tui.core.doctor.findings import DoctorCheck, Finding, OnCheck, PlannedCheck, failed, ok, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
 from ua_tui.core.doctor.services import (
     check_collector,
@@ -50,7 +50,7 @@ async def run_checks(
     settings: Settings,
     environ: Mapping[str, str],
     on_check: OnCheck = lambda _check: None,
-) -> list[Check]:
+) -> list[DoctorCheck]:
     """Run all checks at the same time; `on_check` is called with each when it is done, the result is in a fixed order.
 
     With the settings of the demo, the demo's servers are started and checked.
@@ -74,7 +74,9 @@ async def run_checks(
         return await _run_all(planned, settings, environ, on_check)
 
 
-async def run_team_checks(address: Address, settings: Settings, environ: Mapping[str, str]) -> list[Check]:
+async def run_team_checks(
+    address: Address, settings: Settings, environ: Mapping[str, str]
+) -> list[DoctorCheck]:
     """Check the database of a team, and nothing else."""
     async with TeamChecks(address, environ) as checks:
         planned = checks.planned(SERVICE_SECONDS + _IMPORT_SECONDS)
@@ -86,10 +88,10 @@ async def _run_all(
     settings: Settings,
     environ: Mapping[str, str],
     on_check: OnCheck = lambda _check: None,
-) -> list[Check]:
+) -> list[DoctorCheck]:
     redactor = Redactor(secrets(settings, environ))
 
-    async def run(each: PlannedCheck) -> Check:
+    async def run(each: PlannedCheck) -> DoctorCheck:
         check = await run_check(each, redactor)
         on_check(check)
         return check

@@ -12,7 +12,7 @@ import msgspec
 
 from ua_tui.core.concurrency.threads import apart, in_loop
 from ua_tui.core.concurrency.worker import WorkerCrashed, WorkerFailed, WorkerProcess, WorkerUnavailable
-from ua_tui.core.doctor.findings import Check, OnCheck
+from ua_tui.core.doctor.findings import DoctorCheck, OnCheck
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets
@@ -38,7 +38,7 @@ async def run_checks_in_child(settings: Settings, on_check: OnCheck) -> None:
     worker = WorkerProcess()
 
     def handle_part(part: Any) -> None:
-        on_check(msgspec.convert(part, Check))
+        on_check(msgspec.convert(part, DoctorCheck))
 
     asked = pickle.dumps((settings, dict(os.environ)))
     work = partial(worker.call, f"{__name__}:check_in_child", asked, on_part=in_loop(handle_part))

@@ -37,7 +37,7 @@ class PlannedCheck(msgspec.Struct, frozen=True):
     required: bool = False
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class DoctorCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A finding to be shown: clean texts of one line each, without secrets.
 
     `name` is for programs, `title` for people; no session can start if a `required` check fails. `seconds` is its
@@ -53,7 +53,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-OnCheck = Callable[[Check], None]
+OnCheck = Callable[[DoctorCheck], None]
 """Called with each check when it is done."""
 
 
@@ -79,12 +79,12 @@ def skipped(found: str, advice: str = "") -> Finding:
     return Finding("skipped", found, advice)
 
 
-def can_start(checks: Sequence[Check]) -> bool:
+def can_start(checks: Sequence[DoctorCheck]) -> bool:
     """Whether a session can start: no required check has failed."""
     return not any(check.required and check.status == "failed" for check in checks)
 
 
-async def run_check(planned: PlannedCheck, redactor: Redactor) -> Check:
+async def run_check(planned: PlannedCheck, redactor: Redactor) -> DoctorCheck:
     """Run one check; an exception becomes its finding."""
     started = time.monotonic()
     try:
@@ -97,7 +97,7 @@ async def run_check(planned: PlannedCheck, redactor: Redactor) -> Check:
     except Exception as error:
         log.warning("the check %s failed", planned.name, exc_info=error)
         finding = failed(f"{type(error).__name__}: {error}", "this is a bug in ua-tui: please report it")
-    return Check(
+    return DoctorCheck(
         name=planned.name,
         title=planned.title,
         status=finding.status,

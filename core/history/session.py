@@ -28,7 +28,7 @@ FEWEST = 50
 """Events; if the end of the journal has this many from a query on, it is shown from that query on."""
 
 
-class PastFolder(msgspec.Struct, frozen=True):
+class SessionFiles(msgspec.Struct, frozen=True):
     """The folder of the session's files."""
 
     path: Path
@@ -56,7 +56,7 @@ class PastSession:
 
     def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
         self.bus = Bus()
-        self.workspace = PastFolder(Path(os.path.abspath(folder)))
+        self.workspace = SessionFiles(Path(os.path.abspath(folder)))
         self.journal = PastJournal(self.workspace.path)
         self.stats = SessionStats(unread=self.journal.unread)
         self.unsent: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from ua_tui.observers.check.figure_claims import check_figures
 from ua_tui.observers.check.figures.numbers import style_of
 from ua_tui.observers.check.link_claims import check_links
 from ua_tui.observers.check.quotation_claims import check_quotations
-from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.sources import PassageIndex
 
 
 def check_document(document: Document, sources: Sequence[Source], *, files: Collection[str] = ()) -> Check:
@@ -23,7 +23,7 @@ def check_document(document: Document, sources: Sequence[Source], *, files: Coll
     """
     visible = " ".join(block.text for block in document.blocks[:400])
     style = style_of(visible)
-    corpus = Corpus(sources)
+    corpus = PassageIndex(sources)
     places = Places(document.blocks)
     quotations = [*check_quotations(document, corpus, places, style)]
     altered = [range(at, at + len(each.quote.exact)) for at, each in quotations if each.state == "differs"]

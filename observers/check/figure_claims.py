@@ -26,7 +26,7 @@ from ua_tui.observers.check.figures.numbers import Style
 from ua_tui.observers.check.figures.vocabulary import roots
 from ua_tui.observers.check.passages import Passage as Sentence
 from ua_tui.observers.check.reading import sentences
-from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.sources import PassageIndex
 
 _MOST = 5_000
 """Figures of a report that are checked."""
@@ -60,7 +60,7 @@ _NOTES: dict[Problem, str] = {
 
 
 def check_figures(
-    document: Document, style: Style, corpus: Corpus, places: Places
+    document: Document, style: Style, corpus: PassageIndex, places: Places
 ) -> Iterator[tuple[int, Claim]]:
     """Give a claim, and its place in the visible text, for each figure of the report.
 
@@ -84,7 +84,7 @@ def check_figures(
         before = operands.for_next()
 
 
-def _looks(document: Document, style: Style, corpus: Corpus) -> Iterator[tuple[Look, str]]:
+def _looks(document: Document, style: Style, corpus: PassageIndex) -> Iterator[tuple[Look, str]]:
     """Give the sentences with figures, but those that speak of the report itself, and the first address each cites."""
     common, before = style.words.common, list[str]()
     title = roots(document.title, common)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from ua_tui.core.claims.records import Claim, Passage
 from ua_tui.observers.check.blocks import Document, Places
-from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.sources import PassageIndex
 from ua_tui.observers.decoding.urls import normal_form, repaired_url
 
 _MOST = 3_000
@@ -27,7 +27,7 @@ def address_key(url: str) -> str:
 
 
 def check_links(
-    document: Document, corpus: Corpus, places: Places, files: Collection[str] = ()
+    document: Document, corpus: PassageIndex, places: Places, files: Collection[str] = ()
 ) -> Iterator[tuple[int, Claim]]:
     """Give a claim, and its place in the visible text, for each address that the report links to, once."""
     known = _Known(corpus)
@@ -67,7 +67,7 @@ def check_links(
 class _Known:
     """The addresses of the sources, and those that their texts name."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: PassageIndex) -> None:
         self.beginnings = {each.source: each.text for each in reversed(corpus.passages)}
         self.read: dict[str, int] = {}
         self.found: dict[str, int] = {}

@@ -15,7 +15,7 @@ from ua_tui.core.claims.records import Claim, Passage, TextQuote
 from ua_tui.core.concurrency.cancellation import check_stopped
 from ua_tui.observers.check.blocks import INVISIBLE, Block, Document, Places
 from ua_tui.observers.check.figures.numbers import Style
-from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.sources import PassageIndex
 
 _MOST = 1_000
 """Quotations of a report that are checked."""
@@ -65,7 +65,7 @@ class _Text:
 
 
 def check_quotations(
-    document: Document, corpus: Corpus, places: Places, style: Style
+    document: Document, corpus: PassageIndex, places: Places, style: Style
 ) -> Iterator[tuple[int, Claim]]:
     """Give a claim, and its place in the visible text, for each quotation of the report.
 
@@ -108,7 +108,7 @@ def _quotations(block: Block) -> Iterator[tuple[int, int]]:
 
 
 def _judged(
-    claim: Claim, quotation: str, texts: Sequence[_Text], corpus: Corpus, negations: frozenset[str]
+    claim: Claim, quotation: str, texts: Sequence[_Text], corpus: PassageIndex, negations: frozenset[str]
 ) -> Claim:
     for parts in _readings(quotation):
         for text in texts:
@@ -216,7 +216,7 @@ def _difference(words: Sequence[str], there: Sequence[str]) -> str:
     return "The words are in another order in the source."
 
 
-def _texts(corpus: Corpus) -> list[_Text]:
+def _texts(corpus: PassageIndex) -> list[_Text]:
     found = []
     for number, group in groupby(corpus.passages, lambda passage: passage.source):
         passages = [each.text for each in group]

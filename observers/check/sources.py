@@ -19,7 +19,7 @@ _LONGEST_PASSAGE = 700
 """Characters after which a paragraph is cut at the end of a sentence: a paragraph of four or five sentences."""
 
 
-class Corpus:
+class PassageIndex:
     """All passages of the sources, found by their words and by their figures.
 
     Attributes:

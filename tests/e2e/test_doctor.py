@@ -13,7 +13,7 @@ from tests.e2e.running import run
 from tests.model_server import model_server
 from tests.waiting import until
 from ua_tui.core.doctor.child import run_checks_in_child
-from ua_tui.core.doctor.findings import Check
+from ua_tui.core.doctor.findings import DoctorCheck
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import KeyChoice, SourcedValue
 from ua_tui.core.tasks import end_tasks
@@ -62,7 +62,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
             # A file of settings may say anything for a key, and only the screen minds.
             keys=(KeyChoice("quit", date(2026, 11, 22), "keys in config.toml"),),
         )
-        found = list[Check]()
+        found = list[DoctorCheck]()
         await run_checks_in_child(settings, found.append)
         checks = {check.name: check for check in found}
         ((headers, body),) = server.messages
@@ -74,7 +74,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
 
 
 async def test_who_leaves_early_ends_the_checks(tmp_path: Path) -> None:
-    found = list[Check]()
+    found = list[DoctorCheck]()
     settings = Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path))
     checks = asyncio.create_task(run_checks_in_child(settings, found.append))
     await until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))

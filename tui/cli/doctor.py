@@ -7,7 +7,7 @@ import asyncio
 import os
 
 from ua_tui.core.doctor.checks import run_checks, run_team_checks
-from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.doctor.findings import DoctorCheck, can_start
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if fine else EXIT_FAILED
 
 
-def _lines(checks: list[Check]) -> list[str]:
+def _lines(checks: list[DoctorCheck]) -> list[str]:
     width = max(len(check.title) for check in checks)
     lines = []
     for check in checks:

@@ -91,7 +91,7 @@ class ComparedSession(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...] = ()
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page that a session read."""
 
     url: str
@@ -101,9 +101,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The pages that both sessions read, and those of one alone, in the order of reading."""
 
-    both: tuple[Page, ...] = ()
-    only_a: tuple[Page, ...] = ()
-    only_b: tuple[Page, ...] = ()
+    both: tuple[ReadPage, ...] = ()
+    only_a: tuple[ReadPage, ...] = ()
+    only_b: tuple[ReadPage, ...] = ()
 
 
 class TextChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,11 +239,11 @@ def _bare(claim: Claim) -> Claim:
     return Claim(**{**fields, "passages": ()})
 
 
-def _read_pages(sources: Iterable[Source]) -> dict[str, Page]:
-    pages: dict[str, Page] = {}
+def _read_pages(sources: Iterable[Source]) -> dict[str, ReadPage]:
+    pages: dict[str, ReadPage] = {}
     for source in sources:
         if source.kind in _PAGES and source.url:
-            pages.setdefault(address_key(source.url), Page(url=source.url, title=source.title))
+            pages.setdefault(address_key(source.url), ReadPage(url=source.url, title=source.title))
     return pages
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ua_tui.core.claims.description import Description, describe_claim
+from ua_tui.core.claims.description import ClaimDescription, describe_claim
 from ua_tui.core.claims.ledger import ListedClaim
 from ua_tui.core.text import clean_line
 from ua_tui.observers.decoding.urls import host_of
@@ -63,7 +63,7 @@ class Evidence:
         mark = f"{sign.character} {self.places[number]}" if self.places[number] else ""
         return Look(sign.style, clean_line(" — ".join(parts), _LONGEST_TIP), mark)
 
-    def told(self, number: int) -> Description:
+    def told(self, number: int) -> ClaimDescription:
         """What is said of a claim."""
         return describe_claim(self.claims[number], self._export.sources)
 
@@ -72,6 +72,6 @@ class Evidence:
         return count_states(self.claims[number] for number in numbers)
 
 
-def state_of(told: Description) -> str:
+def state_of(told: ClaimDescription) -> str:
     """The state of a claim in words, and why: "differs. The source has 41 percent."."""
     return f"{told.state}. {told.why}" if told.why else told.state

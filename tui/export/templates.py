@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.core.claims.description import Piece, source_facts
+from ua_tui.core.claims.description import TextPart, source_facts
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.units import money, quantity, size, spoken_duration
 from ua_tui.core.records.formats import fenced, pretty_json
@@ -84,7 +84,7 @@ def _inside(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", clean(text).replace("\n", " "))
 
 
-def _marked(pieces: Sequence[Piece]) -> str:
+def _marked(pieces: Sequence[TextPart]) -> str:
     """Pieces of a text on one line, the marked ones bold."""
     return "".join(
         f"**{plain(each.text)}**" if each.is_marked and each.text.strip() else _inside(each.text)

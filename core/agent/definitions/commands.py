@@ -17,7 +17,7 @@ from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.definitions.files import (
     Definition,
     DefinitionFolder,
-    Found,
+    FoundDefinitions,
     find_definitions,
     split_front_matter,
 )
@@ -42,7 +42,7 @@ class CustomCommand(Definition, frozen=True):
     prompt: str
 
 
-def find_commands(places: Sequence[DefinitionFolder]) -> Found[CustomCommand]:
+def find_commands(places: Sequence[DefinitionFolder]) -> FoundDefinitions[CustomCommand]:
     """Read every custom command; the first of a name counts, and an invalid one is skipped and reported."""
     return find_definitions(places, "*.md", _read, deep=True)
 

@@ -173,7 +173,7 @@ D = TypeVar("D", bound=Definition)
 
 
 @dataclass(frozen=True)
-class Found(Generic[D]):
+class FoundDefinitions(Generic[D]):
     """The definitions of a kind, one for each name; `replaced` are those whose name another one has."""
 
     definitions: tuple[D, ...] = ()
@@ -209,7 +209,7 @@ def find_definitions(
     file: str = "",
     deep: bool = False,
     shipped: Iterable[D] = (),
-) -> Found[D]:
+) -> FoundDefinitions[D]:
     """Read each file whose name matches `pattern`, or the `file` in each such folder; the first of a name counts.
 
     With `deep`, files in folders below count, too. `read` gets the text, the path, its folder, and the path as it is
@@ -234,7 +234,7 @@ def find_definitions(
         if problem:
             unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
     replaced += [each for each in shipped if winners.setdefault(each.name, each) is not each]
-    return Found(tuple(winners.values()), tuple(unusable), tuple(replaced))
+    return FoundDefinitions(tuple(winners.values()), tuple(unusable), tuple(replaced))
 
 
 def _files_of(place: DefinitionFolder, pattern: str, *, deep: bool) -> tuple[list[Path], str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, find_commands
-from ua_tui.core.agent.definitions.files import Found, Source, UnusableFile, definition_folders
+from ua_tui.core.agent.definitions.files import FoundDefinitions, Source, UnusableFile, definition_folders
 from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.agent.definitions.skills import Skill, chosen_skills, find_skills
 from ua_tui.core.agent.definitions.subagents import (
@@ -47,11 +47,11 @@ RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
 class Roster(msgspec.Struct, frozen=True):
     """What was found for a session: its sub-agents, its skills, those of them that are switched on, its commands."""
 
-    found: Found[SubagentDefinition]
-    skills: Found[Skill]
+    found: FoundDefinitions[SubagentDefinition]
+    skills: FoundDefinitions[Skill]
     chosen: tuple[Skill, ...] = ()
     not_chosen: tuple[str, ...] = ()
-    commands: Found[CustomCommand] = msgspec.field(default_factory=Found)
+    commands: FoundDefinitions[CustomCommand] = msgspec.field(default_factory=FoundDefinitions)
 
     @property
     def subagents(self) -> tuple[SubagentDefinition, ...]:
@@ -147,7 +147,9 @@ def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServ
     ]
 
 
-def _entries(kind: Kind, found: Found[Any], more: Callable[[Any], JsonObject]) -> Iterator[RosterEntry]:
+def _entries(
+    kind: Kind, found: FoundDefinitions[Any], more: Callable[[Any], JsonObject]
+) -> Iterator[RosterEntry]:
     """The files of a kind; `more` is what the list says of a usable one besides its name and origin."""
     for file in found.unusable:
         path = Path(file.origin)

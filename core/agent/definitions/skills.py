@@ -20,7 +20,7 @@ from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.definitions.files import (
     Definition,
     DefinitionFolder,
-    Found,
+    FoundDefinitions,
     converted,
     find_definitions,
     split_front_matter,
@@ -58,7 +58,7 @@ class Skill(Definition, frozen=True):
     check: Callable[[Path, bytes], None] = lambda _path, _data: None
 
 
-def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:
+def find_skills(places: Sequence[DefinitionFolder]) -> FoundDefinitions[Skill]:
     """Read every skill; an invalid one is skipped and reported.
 
     The user's own have precedence over those of a folder, which may not replace one that is switched on.

@@ -16,7 +16,7 @@ from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.agent.definitions.files import (
     Definition,
     DefinitionFolder,
-    Found,
+    FoundDefinitions,
     Source,
     converted,
     find_definitions,
@@ -137,7 +137,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def find_subagents(
     places: Sequence[DefinitionFolder], *, any_model: bool = True
-) -> Found[SubagentDefinition]:
+) -> FoundDefinitions[SubagentDefinition]:
     """Read every definition; an invalid one is skipped and reported."""
 
     def read(text: str, _path: Path, place: DefinitionFolder, origin: str) -> SubagentDefinition:

@@ -39,7 +39,7 @@ class Account(msgspec.Struct):
         return LINK + self.link_token
 
 
-class Connections(msgspec.Struct, eq=False):
+class DemoAccounts(msgspec.Struct, eq=False):
     """The accounts of all users; like real ones, they outlive sessions."""
 
     accounts: dict[str, Account] = {}
@@ -163,7 +163,7 @@ class Services(msgspec.Struct, eq=False):
     library: Library
     catalogue: Catalogue
     pace: Pace
-    connections: Connections = msgspec.field(default_factory=Connections)
+    connections: DemoAccounts = msgspec.field(default_factory=DemoAccounts)
 
     async def execute(self, session: DemoRemoteSession, slug: str, arguments: JsonObject) -> JsonObject:
         """Run one tool by its slug; raises ToolFailed."""

@@ -36,7 +36,7 @@ _CHANGED = 4
 _LONGEST = 40
 
 
-class Page(msgspec.Struct):
+class FoundPage(msgspec.Struct):
     """Everything of one page that was found: its best passages, one of each document, the best first."""
 
     versions: list[Found]
@@ -75,10 +75,10 @@ class Page(msgspec.Struct):
         )
 
 
-def pages_of(ordered: Iterable[Found]) -> list[Page]:
+def pages_of(ordered: Iterable[Found]) -> list[FoundPage]:
     """Put the passages of each page together, and of each text; those with the best passage are first."""
-    pages: list[Page] = []
-    known: dict[object, Page] = {}
+    pages: list[FoundPage] = []
+    known: dict[object, FoundPage] = {}
     for each in ordered:
         body = each.body
         if each.id in known:
@@ -104,7 +104,7 @@ def pages_of(ordered: Iterable[Found]) -> list[Page]:
                     None,
                 )
         if page is None:
-            page = Page([each])
+            page = FoundPage([each])
             pages.append(page)
         elif address in known or not _has_same_figures(each, page.versions[0]):
             page.versions.append(each)

@@ -30,7 +30,7 @@ from ua_tui.core.knowledge.search.candidates import (
     Found,
     Term,
 )
-from ua_tui.core.knowledge.search.copies import Page, pages_of
+from ua_tui.core.knowledge.search.copies import FoundPage, pages_of
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
 from ua_tui.core.knowledge.search.query import SearchQuery, conditions, parse_query, timed
@@ -276,7 +276,7 @@ class KnowledgeSearch:
         order = {chunk: place for place, (_, chunk) in enumerate(near)}
         return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
 
-    def _hits(self, pages: Sequence[Page], answer: Passages) -> tuple[Hit, ...]:
+    def _hits(self, pages: Sequence[FoundPage], answer: Passages) -> tuple[Hit, ...]:
         """The hits of pages, each with its best passage, and what newer versions of a page say."""
         chosen = [page.first for page in pages]
         ids = [found.id for found in chosen if found.kind == "article" and found.url]

@@ -23,7 +23,7 @@ from ua_tui.observers.check.comparison.compare import (
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import root, stem
 from ua_tui.observers.check.passages import Passage, alike
-from ua_tui.observers.check.sources import Corpus
+from ua_tui.observers.check.sources import PassageIndex
 
 _CANDIDATES = 60
 """Figures with a value that are compared with a claim, those of the nearest passages first."""
@@ -83,7 +83,11 @@ class Look:
     """
 
     def __init__(
-        self, passage: Passage, weights: Mapping[str, float], outside: Mapping[str, float], corpus: Corpus
+        self,
+        passage: Passage,
+        weights: Mapping[str, float],
+        outside: Mapping[str, float],
+        corpus: PassageIndex,
     ) -> None:
         self.passage = passage
         self.weights, self.outside = weights, outside

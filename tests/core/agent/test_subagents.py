@@ -12,7 +12,7 @@ from ua_tui.core.agent.definitions.files import (
     LARGEST,
     MAX_FILES,
     DefinitionFolder,
-    Found,
+    FoundDefinitions,
     definition_folders,
 )
 from ua_tui.core.agent.definitions.subagents import (
@@ -49,7 +49,7 @@ def agent(name: str, description: str = "d", more: str = "") -> str:
     return f"---\nname: {name}\ndescription: {description}\n{more}---\nYou are {name}.\n"
 
 
-def reported(found: Found[SubagentDefinition]) -> str:
+def reported(found: FoundDefinitions[SubagentDefinition]) -> str:
     (unusable,) = found.unusable
     return unusable.problem
 

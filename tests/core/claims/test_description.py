@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from ua_tui.core.claims.description import Description, Piece, describe_claim
+from ua_tui.core.claims.description import ClaimDescription, TextPart, describe_claim
 from ua_tui.core.claims.ledger import Decision, ListedClaim
 from ua_tui.core.claims.records import Passage, Source, State, TextQuote
 
 
-def shown(pieces: Sequence[Piece]) -> str:
+def shown(pieces: Sequence[TextPart]) -> str:
     return "".join(f"[{piece.text}]" if piece.is_marked else piece.text for piece in pieces)
 
 
-def described(text: str, claim: ListedClaim, quote: TextQuote) -> Description:
+def described(text: str, claim: ListedClaim, quote: TextQuote) -> ClaimDescription:
     passage = Passage(source=0, text=text, quote=quote)
     return describe_claim(msgspec.structs.replace(claim, passages=(passage,)), [Source(kind="article")])
 

@@ -10,7 +10,7 @@ import pytest
 import ua_tui.core.demo
 from tests.core.cases import cases_of
 from ua_tui.core.demo.model import CLASSIFIER_MARK, Script, read_conversation
-from ua_tui.core.demo.playbook import Step, load_library
+from ua_tui.core.demo.playbook import PlaybookStep, load_library
 from ua_tui.core.events.continuation import resumption
 
 CASES = cases_of(__file__)
@@ -42,11 +42,11 @@ class Dialogue:
         self.request: dict[str, Any] = {"system": system, "tools": every_tool(), "messages": []}
         self.ids: list[str] = []
 
-    def say(self, text: str) -> Step:
+    def say(self, text: str) -> PlaybookStep:
         self.request["messages"].append({"role": "user", "content": [{"type": "text", "text": text}]})
         return self._next()
 
-    def results(self, *texts: str, failed: bool = False) -> Step:
+    def results(self, *texts: str, failed: bool = False) -> PlaybookStep:
         blocks = [
             {
                 "type": "tool_result",
@@ -59,7 +59,7 @@ class Dialogue:
         self.request["messages"].append({"role": "user", "content": blocks})
         return self._next()
 
-    def _next(self) -> Step:
+    def _next(self) -> PlaybookStep:
         turn = self.script.next(self.request)
         assert "${" not in turn.text + str(turn.calls)
         count = len(self.request["messages"])
@@ -94,7 +94,7 @@ def test_classifier_gets_one_word(script: Script) -> None:
             "system": f"You sort questions. {CLASSIFIER_MARK}.",
             "messages": [{"role": "user", "content": query}],
         }
-        assert script.next(request) == Step(text=expected)
+        assert script.next(request) == PlaybookStep(text=expected)
 
 
 def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script) -> None:

@@ -23,7 +23,15 @@ from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.toolkit_tools import SERVER
 from ua_tui.core.doctor import machine
 from ua_tui.core.doctor.checks import run_checks
-from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
+from ua_tui.core.doctor.findings import (
+    DoctorCheck,
+    Finding,
+    PlannedCheck,
+    Status,
+    can_start,
+    failed,
+    run_check,
+)
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
 from ua_tui.core.doctor.services import (
     check_composio,
@@ -72,8 +80,8 @@ def composio_error(status: int, message: str) -> Answer:
     return Answer(status, {"error": {"message": message, "code": 1, "slug": "X", "status": status}})
 
 
-def check(name: str, status: Status, *, required: bool) -> Check:
-    return Check(name=name, title=name, status=status, found="", required=required)
+def check(name: str, status: Status, *, required: bool) -> DoctorCheck:
+    return DoctorCheck(name=name, title=name, status=status, found="", required=required)
 
 
 def test_only_what_is_required_keeps_a_session_from_starting() -> None:
@@ -85,7 +93,7 @@ def test_only_what_is_required_keeps_a_session_from_starting() -> None:
         assert can_start(checks) is could
 
 
-async def reported(work: Coroutine[Any, Any, Any], within: float = PATIENCE) -> Check:
+async def reported(work: Coroutine[Any, Any, Any], within: float = PATIENCE) -> DoctorCheck:
     return await run_check(PlannedCheck("a", "A", work, within), Redactor([KEY]))
 
 

@@ -12,7 +12,7 @@ from tests.core.cases import cases_of
 from tests.old_postgres import old_postgres
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.doctor.checks import run_checks, run_team_checks
-from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.doctor.findings import DoctorCheck, can_start
 from ua_tui.core.doctor.team import TeamChecks, _is_local
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST, grant
@@ -42,13 +42,13 @@ def unchanged(cluster: Cluster) -> Iterator[Database]:
     cluster.drop(database)
 
 
-async def checked(url: str, environ: dict[str, str]) -> dict[str, Check]:
+async def checked(url: str, environ: dict[str, str]) -> dict[str, DoctorCheck]:
     checks = await run_team_checks(Address.parse(url), Settings(), environ)
     assert [check.name for check in checks] == [f"team_{name}" for name in NAMES]
     return {check.name.removeprefix("team_"): check for check in checks}
 
 
-def states(found: dict[str, Check]) -> dict[str, str]:
+def states(found: dict[str, DoctorCheck]) -> dict[str, str]:
     return {name: check.status for name, check in found.items()}
 
 

@@ -13,7 +13,7 @@ from tests.core.cases import cases_of
 from tests.core.doctor.test_team import checked
 from tests.e2e.certificates import certificate
 from tests.postgres_server import MISSING, Cluster, binaries, short_folder
-from ua_tui.core.doctor.findings import Check
+from ua_tui.core.doctor.findings import DoctorCheck
 
 CASES = cases_of(__file__)
 
@@ -56,7 +56,7 @@ def as_if_over_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
     return {"HOME": str(tmp_path), "PGPASSWORD": SECRET}
 
 
-async def connection(url: str, environ: dict[str, str]) -> Check:
+async def connection(url: str, environ: dict[str, str]) -> DoctorCheck:
     return (await checked(url, environ))["connection"]
 
 

@@ -10,9 +10,9 @@ from ua_tui.core.events.types import (
 from ua_tui.core.view.records import ObserverRuns
 from ua_tui.tui.panes.columns import TableStyles
 from ua_tui.tui.panes.observers.pane import (
+    FeedRow,
     ObserversPane,
     ObserversTheme,
-    Run,
     render_run,
     render_table,
 )
@@ -47,15 +47,15 @@ def shown(view: ObserversPane) -> list[str]:
 
 
 def test_a_row_never_leaves_its_width() -> None:
-    run = Run(key="r", observer="workbench_activity")
+    run = FeedRow(key="r", observer="workbench_activity")
     artifacts = ["search_results/composio_search_中文_140214_k3j2.json", "b"]
     run.finish(
         ended("r", artifacts=artifacts, items=1000, rejected=20, duplicates=3, duration_ms=12_345), "中文"
     )
-    failed = Run(key="f", observer="media", open=True)
+    failed = FeedRow(key="f", observer="media", open=True)
     failed.finish(ended("f", "failed", error="broken " * 50), "")
     for width in range(1, 130):
-        for one in (run, failed, Run(key="x", observer="search")):
+        for one in (run, failed, FeedRow(key="x", observer="search")):
             lines = [line for names in (0, 18) for line in render_run(one, width, ObserversTheme(), names)]
             assert all(line_width(line) <= width for line in lines)
     wide = plain(render_run(run, 120, ObserversTheme(), 18)[0])

@@ -19,7 +19,7 @@ from tests.tui.pictured import DARK, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tests.waiting import until
 from ua_tui.core.doctor.child import DoctorFailed
-from ua_tui.core.doctor.findings import Check, OnCheck, Status
+from ua_tui.core.doctor.findings import DoctorCheck, OnCheck, Status
 from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.tracer import Trace
@@ -39,8 +39,8 @@ BUSY = McpServer(name="tickets", status="reconnecting", tools=12)
 SERVERS = [TOOLKIT, COMPOSIO, NOTES, MAIL, READER, BUSY]
 
 
-def checked(name: str, title: str, status: Status, found: str, advice: str = "", **more: Any) -> Check:
-    return Check(name=name, title=title, status=status, found=found, advice=advice, **more)
+def checked(name: str, title: str, status: Status, found: str, advice: str = "", **more: Any) -> DoctorCheck:
+    return DoctorCheck(name=name, title=title, status=status, found=found, advice=advice, **more)
 
 
 CHECKS = [
@@ -68,7 +68,7 @@ def alone(monkeypatch: Patch, tmp_path: Path, still: None) -> None:
 class Doctor:
     """Gives its checks one by one when `go` is set; `fails` afterwards, and says whether it came to an end."""
 
-    def __init__(self, *checks: Check, fails: str = "") -> None:
+    def __init__(self, *checks: DoctorCheck, fails: str = "") -> None:
         self.checks = checks
         self.fails = fails
         self.go = asyncio.Event()

@@ -20,7 +20,7 @@ from tests.tui.pane_host import note_events
 from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking
 from tests.waiting import until
 from ua_tui.core.events.codec import ANY_EVENT
-from ua_tui.core.trust_question import Change, FolderQuestion
+from ua_tui.core.trust_question import FolderChange, FolderQuestion
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.session import SessionView
@@ -48,7 +48,7 @@ ASKED = {name: msgspec.convert(event, ANY_EVENT) for name, event in _EVENTS.item
 MAIL = ASKED["mail"]
 
 _DATA = json.loads(Path(__file__).with_name("dialogs.json").read_bytes())
-CHANGES = msgspec.convert(_DATA["changes"], tuple[Change, ...])
+CHANGES = msgspec.convert(_DATA["changes"], tuple[FolderChange, ...])
 FOLDER = FolderQuestion(
     Path("/work/ai-chips"),
     "undecided",

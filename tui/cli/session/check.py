@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 import msgspec
 
 from ua_tui.core.claims.checked_report import CheckedReport
-from ua_tui.core.claims.description import Description, describe_claim
+from ua_tui.core.claims.description import ClaimDescription, describe_claim
 from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, report_format
 from ua_tui.core.claims.ledger import Ledger, ListedClaim
 from ua_tui.core.claims.records import NO_TEXT
@@ -99,7 +99,7 @@ def _table(report: CheckedReport, claims: Sequence[ListedClaim], width: int) -> 
     yield from (tail_cut(line, width) if width else line for line in table_lines(cells, most))
 
 
-def _details(told: Description) -> Iterator[tuple[str, bool]]:
+def _details(told: ClaimDescription) -> Iterator[tuple[str, bool]]:
     """The lines about a doubtful claim, and whether each is an address."""
     said = "".join(piece.text for piece in told.said)
     if where := ": ".join(filter(None, (told.section, said if said != told.words else ""))):

@@ -74,7 +74,7 @@ DROPPED_FIRST = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class FeedRow:
     """A row of the feed: one observer and one tool result, or a message of the compliance rules."""
 
     key: str
@@ -173,7 +173,7 @@ class ObserversTheme(StateTheme):
     quiet: Style = PLAIN
 
 
-def render_run(run: Run, width: int, theme: ObserversTheme, names: int = 0) -> list[Line]:
+def render_run(run: FeedRow, width: int, theme: ObserversTheme, names: int = 0) -> list[Line]:
     """Render a row: what was saved, and the file or what it is about; why when it is open.
 
     Internals are shown with `names`, the cells that the longest name of an observer takes: that name comes first, and
@@ -203,20 +203,20 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = 0) -> l
     return [line, *_cause(run, width, style)]
 
 
-def _with_suffixes(run: Run, what: str, room: int) -> str:
+def _with_suffixes(run: FeedRow, what: str, room: int) -> str:
     for suffix in (" → SAVED_REPORTS" if run.copied else "", " · changed" if run.changed else ""):
         if room > width_of(what) + width_of(suffix):
             what += suffix
     return what
 
 
-def _cause(run: Run, width: int, style: Style) -> list[Line]:
+def _cause(run: FeedRow, width: int, style: Style) -> list[Line]:
     if not (run.open and run.cause) or width < 8:
         return []
     return [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
 
 
-def _glyph(run: Run) -> str:
+def _glyph(run: FeedRow) -> str:
     return "–" if run.quiet else "…" if run.mark is Mark.RUNNING else run.mark.glyph
 
 
@@ -259,7 +259,7 @@ def _figures(runs: ObserverRuns, styles: TableStyles) -> dict[str, tuple[str, St
     }
 
 
-class ObserversPane(VirtualList[Run]):
+class ObserversPane(VirtualList[FeedRow]):
     """Shows a row per observer run that saved something, failures with their cause, and what the rules demanded.
 
     `m` shows every run, with the name of its observer and its time, and above them a line per observer.
@@ -288,7 +288,7 @@ class ObserversPane(VirtualList[Run]):
         self._with_table = False
         self._theme = ObserversTheme()
         self._muted = PLAIN
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, FeedRow] = {}
         """All rows by their keys, in order."""
         self._files = 0
         self._is_changed = False
@@ -299,7 +299,7 @@ class ObserversPane(VirtualList[Run]):
         self._theme = read_theme(ObserversTheme, "observers-", palette.__getitem__)
         self._muted = palette["lines--muted"]
 
-    def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
+    def render_entry(self, entry: FeedRow, width: int) -> Sequence[Line]:
         """Render a row; with the table, with all that is known."""
         return render_run(entry, width, self._theme, self._names if self._with_table else 0)
 
@@ -360,15 +360,15 @@ class ObserversPane(VirtualList[Run]):
             run.changed |= changed
             self._change(run)
 
-    def _find(self, is_wanted: Callable[[Run], bool]) -> Run | None:
+    def _find(self, is_wanted: Callable[[FeedRow], bool]) -> FeedRow | None:
         """The newest row like this."""
         return next(filter(is_wanted, reversed(self._runs.values())), None)
 
-    def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:
+    def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> FeedRow:
         run = self._runs.get(key := f"run/{event.run_id}")
         if run is None:
             call = view.call(event.tool_use_id)
-            run = Run(
+            run = FeedRow(
                 key,
                 clean_line(event.observer),
                 event.tool_use_id,
@@ -381,7 +381,7 @@ class ObserversPane(VirtualList[Run]):
         rule, agent = clean_line(event.rule).replace("_", " "), clean_line(event.subagent)
         run = self._find(lambda run: run.rule == (event.subagent, event.rule))
         if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
-            run = Run(f"rule/{len(self._runs)}", "compliance", mark=Mark.DENIED)
+            run = FeedRow(f"rule/{len(self._runs)}", "compliance", mark=Mark.DENIED)
             run.rule = event.subagent, event.rule
             self._add(run)
         run.cause = f"{agent}: {clean(event.message[:4_000]).strip()}"
@@ -392,7 +392,7 @@ class ObserversPane(VirtualList[Run]):
         run.said = run.what
         self._change(run)
 
-    def _add(self, run: Run) -> None:
+    def _add(self, run: FeedRow) -> None:
         if width_of(run.observer) > self._names:
             self._names = width_of(run.observer)
             for row in self.entries:
@@ -400,7 +400,7 @@ class ObserversPane(VirtualList[Run]):
         self._runs[run.key] = run
         self._show(run)
 
-    def _show(self, run: Run) -> None:
+    def _show(self, run: FeedRow) -> None:
         if self.index_of(run.key) is None and (self._with_table or not run.is_internal):
             self.append(run)
 
@@ -437,7 +437,7 @@ class ObserversPane(VirtualList[Run]):
                 self._change(run)
         self.update_rows()
 
-    def _change(self, run: Run) -> None:
+    def _change(self, run: FeedRow) -> None:
         run.revision += 1
         self.touch(run.key)
 
@@ -458,7 +458,7 @@ class ObserversPane(VirtualList[Run]):
         self._with_table = not self._with_table
         self._show_rows()
 
-    def open_entry(self, entry: Run) -> None:
+    def open_entry(self, entry: FeedRow) -> None:
         """Go to the artifact of a run; show why one failed, or what a rule demanded."""
         if entry.artifacts and entry.mark is not Mark.ERROR:
             self.post_message(self.Opened(entry.artifacts[0]))

@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 from ua_tui.core.agent.permissions.gate import changes_in
 from ua_tui.core.errors import FormError
 from ua_tui.tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
-from ua_tui.tui.screens.requests.text_answer import Entry
+from ua_tui.tui.screens.requests.text_answer import WrittenAnswer
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.widgets.dialog import Choice, Foot, Words
 
@@ -132,7 +132,7 @@ def _json(text: str) -> Any:
         raise FormError(f"not valid JSON: {error}.") from error
 
 
-class ArgumentsEditor(Entry):
+class ArgumentsEditor(WrittenAnswer):
     """Shows each argument of a call in a field of its own; while it is shown it has the whole dialog."""
 
     def __init__(self, arguments: dict[str, Any], *, id: str) -> None:

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ua_tui.core.trust import GROUPS, Answer
-from ua_tui.core.trust_question import Change, FolderQuestion
+from ua_tui.core.trust_question import FolderChange, FolderQuestion
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot, Words
 
@@ -93,7 +93,7 @@ _PARTLY = (
 )
 
 
-def _row(change: Change) -> tuple[str, str]:
+def _row(change: FolderChange) -> tuple[str, str]:
     note = f" · held back: {change.note}" if change.note else ""
     text = reveal_line(f"{change.value}  ({change.source}){note}")
     what = change.what.removeprefix("the ")

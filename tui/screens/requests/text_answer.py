@@ -18,7 +18,7 @@ from ua_tui.tui.widgets.dialog import Choice, Dialog, Foot, Words
 Answer = TypeVar("Answer")
 
 
-class Entry(Vertical):
+class WrittenAnswer(Vertical):
     """A place to write in, with what the text means below it, `.meaning`; hidden until `begin` is called.
 
     While it is shown, the answers of the dialog, `#answers`, are hidden. Its Back runs the dialog's `back`.
@@ -79,22 +79,22 @@ class WritingDialog(Dialog[Answer]):
     @property
     def is_writing(self) -> bool:
         """Whether a place to write in is open."""
-        return any(entry.display for entry in self.query(Entry))
+        return any(entry.display for entry in self.query(WrittenAnswer))
 
     def action_write(self, which: str = "TextAnswer") -> None:
         """Open a place to write in."""
         if self.accepts_answers:
-            self.query_one(which, Entry).begin()
+            self.query_one(which, WrittenAnswer).begin()
 
     def action_back(self) -> None:
         """Close the place to write in; if none is open, leave the dialog."""
-        if any(entry.end() for entry in self.query(Entry)):
+        if any(entry.end() for entry in self.query(WrittenAnswer)):
             self.focus_choice(self.RETURNS_TO)
         else:
             self.leave()
 
 
-class TextAnswer(Entry):
+class TextAnswer(WrittenAnswer):
     """Asks for one line.
 
     Args:

@@ -19,7 +19,7 @@ from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import WEB_READER
 from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.doctor.findings import DoctorCheck, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, McpServer, McpStatus
@@ -101,7 +101,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self._unsubscribe: Callable[[], None] = lambda: None
         self._controls: Session | None = None
         self._definitions: dict[str, UserServer] = {}
-        self._checks: list[Check] = []
+        self._checks: list[DoctorCheck] = []
         self._testing = self._following = False
         self._failure = ""
         self._trace = ""
@@ -325,7 +325,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
     async def _test(self) -> None:
         from ua_tui.core.doctor.child import run_checks_in_child
 
-        def add(check: Check) -> None:
+        def add(check: DoctorCheck) -> None:
             self._checks.append(check)
             self._follow_checks()
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from textual.content import Content, Span
 
 from ua_tui.core.claims.checked_report import CheckedReport
-from ua_tui.core.claims.description import Description, Piece, describe_claim
+from ua_tui.core.claims.description import ClaimDescription, TextPart, describe_claim
 from ua_tui.core.claims.records import Claim, Passage, Source
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
@@ -105,7 +105,7 @@ def _body(lines: Sequence[Sequence[Styled]]) -> TextBody:
     return TextBody("\n".join(row.plain for row in rows), style=lambda number, _: rows[number].spans)
 
 
-def _sources(told: Description) -> Iterator[list[Styled]]:
+def _sources(told: ClaimDescription) -> Iterator[list[Styled]]:
     role = "strong" if told.state == "not found" else "added-words"
     for count, passage in enumerate(told.passages, 1):
         if count > 1:
@@ -123,5 +123,5 @@ def _sources(told: Description) -> Iterator[list[Styled]]:
         yield [(told.absent, "dim")]
 
 
-def _in_roles(pieces: Sequence[Piece], role: str) -> list[Styled]:
+def _in_roles(pieces: Sequence[TextPart], role: str) -> list[Styled]:
     return [(each.text, role if each.is_marked else "") for each in pieces]
