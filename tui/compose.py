@@ -43,7 +43,7 @@ from ua_tui.core.connections.toolkit import (
 from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.connections.trust import ServerTrust, UserConnections
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.errors import SettingsError
+from ua_tui.core.errors import SettingsError, advice_catalogue
 from ua_tui.core.events.types import Event, PipelineFailed, SessionStarted
 from ua_tui.core.knowledge.place import Origin, place_of, written_place
 from ua_tui.core.knowledge.search.embeddings import embedder_of
@@ -452,6 +452,8 @@ def _while_starting(
     def clean_up() -> None:
         from ua_tui.core.history.rebuild import clean_up_after_kills
 
+        # An error is to say what to do also when no file can be opened any more.
+        advice_catalogue()
         # Other sessions have other links to mask than this one.
         redactor = Redactor(secrets(settings, os.environ))
         clean_up_after_kills(settings.workspace_base, redactor, stopped=over.is_set)

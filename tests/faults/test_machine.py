@@ -126,6 +126,7 @@ def test_a_limit_of_the_machine(
     assert len(json.loads((folder / "trace.json").read_text())["tool_results"]) == CALLS
     failed = [str(each.error) for each in left.events if getattr(each, "status", "") == "failed"]  # type: ignore[attr-defined]
     seen = failed[0] if failed else "the session goes on"
+    assert not any("advice.toml" in each for each in failed)
     if limit == resource.RLIMIT_FSIZE:
         assert size <= allowed
         (error,) = [

@@ -11,6 +11,7 @@ from textual.screen import Screen
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.shutdown import end_soon
+from ua_tui.tui.terminal.signals import SIGNALS
 
 
 class ListApp(BaseApp):
@@ -48,5 +49,5 @@ def end_on_signals(app: BaseApp) -> None:
 
     if not app.is_headless:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        for number in SIGNALS:
             loop.add_signal_handler(number, end, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -88,7 +88,7 @@ class Slow(Input):
 class Line(Screen[None]):
     """Has a line of text, which a key empties."""
 
-    BINDINGS = (("z", "clear", "clear"),)
+    BINDINGS: ClassVar = [("z", "clear", "clear")]
 
     def action_clear(self) -> None:
         self.query_one(Input).value = ""

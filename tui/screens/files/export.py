@@ -108,7 +108,8 @@ def redactor_of(app: App[Any]) -> Redactor:
 def _write(app: App[Any], folder: Path, report: str, form: ExportFormat) -> tuple[Path, int]:
     # Its parts are needed only here.
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.tui.export.formats import write_export
+    from ua_tui.tui.export.formats import read_export
 
-    path = write_export(folder, redactor_of(app), form, report, knowledge=place_of(settings_of(app)))
+    knowledge = place_of(settings_of(app))
+    path = read_export(folder, redactor_of(app), report, knowledge=knowledge).save(form)
     return path, path.stat().st_size
