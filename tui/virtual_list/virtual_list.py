@@ -759,12 +759,18 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             last += 1
         return first, last
 
+    def _has_lines(self) -> bool:
+        """Whether there are lines of the present entries; a hidden list keeps those of the entries it had."""
+        if self._stale:
+            self.update_rows()
+        return bool(self.lines) and not self._stale
+
     def _select(self, index: int) -> None:
         self.set_cursor(self.entries[index].key)
 
     def action_cursor_down(self) -> None:
         """Move to the next entry, or read on in one that is taller than the screen."""
-        if not self.lines:
+        if not self._has_lines():
             return
         top, bottom = self.lines[0].position, self.lines[-1]
         first, last = self.span(self.cursor_index)
@@ -799,7 +805,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_up(self) -> None:
         """Move to the previous entry, or read back in one that is taller than the screen."""
-        if not self.lines:
+        if not self._has_lines():
             return
         top, bottom = self.lines[0], self.lines[-1].position
         first, last = self.span(self.cursor_index)
@@ -817,7 +823,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_page(self, direction: int) -> None:
         """Move a screen up or down, the cursor with it."""
-        if not self.lines:
+        if not self._has_lines():
             return
         before = self._top
         chosen = self.cursor_index

@@ -390,3 +390,17 @@ async def test_selected_text_is_given_line_by_line() -> None:
         await pilot.pause()
         line = view.render_line(view.size.height - 2)
         assert next(segment.text for segment in line) == "ent"
+
+
+async def test_keys_do_nothing_in_a_hidden_list_whose_entries_are_gone() -> None:
+    async with hosted(Items(), 30, 9) as (view, pilot):
+        view.add("one", "two", "three")
+        view.display = False
+        await pilot.pause()
+        view.splice(0, 3, ())
+        view.update_rows()
+        for move in (view.action_cursor_down, view.action_cursor_up, lambda: view.action_cursor_page(1)):
+            move()
+        view.display = True
+        await pilot.pause()
+        assert rows(view)[0] == "nothing yet"
