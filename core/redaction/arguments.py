@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import unquote
 
 import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
-from ua_tui.core.redaction.redactor import REDACTED, joined
+from ua_tui.core.redaction.redactor import REDACTED, joined, mask_whole, mask_words
 from ua_tui.core.redaction.values import PLAIN_VALUES, Span, names_given_secret, names_secret, word_set
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
@@ -130,28 +130,28 @@ def _is_worth(name: str, secret: str) -> bool:
     return names_secret(name) or name == "p" or not re.fullmatch(_WORDLIKE, secret)
 
 
-def _value(value: str) -> Masked:
+def _value(value: str, mask: Callable[[str], str] = mask_whole) -> Masked:
     """Mask a secret, except for variables in it and a scheme before it."""
     scheme = re.fullmatch(_SCHEME, value)
     before, rest = (scheme[1], scheme[2]) if scheme else ("", value)
     if not VARIABLE.search(rest):
-        return Masked(before + REDACTED, (rest,)) if rest.strip() else Masked(value)
+        return Masked(before + mask(rest), (rest,)) if rest.strip() else Masked(value)
     shown, done = before, 0
     secrets: list[str] = []
     for each in VARIABLE.finditer(rest):
-        shown += _literal(rest[done : each.start()], secrets)
+        shown += _literal(rest[done : each.start()], secrets, mask)
         shown += f"${{{each[1]}:-{REDACTED}}}" if each[2] else each[0]
         secrets += [each[2]] if each[2] else []
         done = each.end()
-    return Masked(shown + _literal(rest[done:], secrets), tuple(secrets))
+    return Masked(shown + _literal(rest[done:], secrets, mask), tuple(secrets))
 
 
-def _literal(text: str, secrets: list[str]) -> str:
+def _literal(text: str, secrets: list[str], mask: Callable[[str], str]) -> str:
     """Mask a text between variables; if it is long enough, it is a secret."""
     if len(text.strip()) < 6:
         return text
     secrets.append(text.strip())
-    return REDACTED
+    return mask(text)
 
 
 def masked_text(text: str) -> Masked:
@@ -174,7 +174,7 @@ def _hidden(text: str, spans: list[Span]) -> Masked:
     secrets: list[str] = []
     shown, done = "", 0
     for start, end in joined(spans):
-        inner = _value(text[start:end])
+        inner = _value(text[start:end], mask_words)
         shown += text[done:start] + inner.shown
         secrets += inner.secrets
         done = end

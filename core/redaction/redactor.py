@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any
@@ -79,6 +79,19 @@ def _ends_cut(text: str, start: int, end: int) -> bool:
 
 
 REDACTED = "[redacted]"
+# A word of a command, or of code.
+_PART = r"[^\s;&|<>(){}$`'\"\\]+"
+
+
+def mask_words(secret: str) -> str:
+    """Mask each word of a secret: a person who is asked must notice a command in what only looks like a secret."""
+    return re.sub(_PART, REDACTED, secret)
+
+
+def mask_whole(_secret: str) -> str:
+    """Mask a secret so that nothing of it is left."""
+    return REDACTED
+
 
 _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
@@ -180,14 +193,14 @@ class Redactor:
                 return masked
         return msgspec.json.encode(self.redact_value(msgspec.json.decode(text))).decode()
 
-    def redact_value(self, value: Any) -> Any:
+    def redact_value(self, value: Any, mask: Callable[[str], str] = mask_whole) -> Any:
         """Copy a JSON-like value without its secrets; a key that names a secret loses its value.
 
-        Values nested deeper than 64 levels are replaced by a note.
+        Values nested deeper than 64 levels are replaced by a note. `mask` gives what stands for a secret.
         """
         texts: set[str] = set()
         _collect(value, texts, 0)
-        return self._copy(value, self._masked(texts), 0)
+        return self._copy(value, self._masked(texts, mask), 0, mask)
 
     def _scan(self, text: str) -> tuple[list[Span], bool]:
         """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
@@ -202,7 +215,7 @@ class Redactor:
             spans += _raw_occurrences(text, form)
         return spans, found.fields or bool(raw)
 
-    def _masked(self, texts: set[str]) -> dict[str, str]:
+    def _masked(self, texts: set[str], mask: Callable[[str], str]) -> dict[str, str]:
         # One search through all texts at once, then each that may have a secret by itself: what is beside a value
         # decides about it. Long ones are not copied.
         long = {text for text in texts if len(text) > (1 << 20)}
@@ -214,9 +227,11 @@ class Redactor:
         for start, end in chain(self._known.search.near(joined), raw):
             touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
         touched_texts = {ordered[at] for at in touched if at < len(ordered)}
-        return {text: self.redact(text) for text in touched_texts | long}
+        return {
+            text: "".join(_masked_parts(text, self._scan(text)[0], mask)) for text in touched_texts | long
+        }
 
-    def _copy(self, value: Any, masked: dict[str, str], depth: int) -> Any:
+    def _copy(self, value: Any, masked: dict[str, str], depth: int, mask: Callable[[str], str]) -> Any:
         if isinstance(value, str):
             return masked.get(value, value)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -229,11 +244,13 @@ class Redactor:
         if isinstance(value, dict):
             return {
                 masked.get(key, key): (
-                    REDACTED if is_secret(key, item) else self._copy(item, masked, depth + 1)
+                    (mask(item) if isinstance(item, str) else REDACTED)
+                    if is_secret(key, item)
+                    else self._copy(item, masked, depth + 1, mask)
                 )
                 for key, item in value.items()
             }
-        items = [self._copy(item, masked, depth + 1) for item in value]
+        items = [self._copy(item, masked, depth + 1, mask) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
 
 
@@ -370,11 +387,11 @@ def joined(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _masked_parts(text: str, spans: list[Span]) -> Iterator[str]:
+def _masked_parts(text: str, spans: list[Span], mask: Callable[[str], str] = mask_whole) -> Iterator[str]:
     done = 0
     for start, end in joined(spans):
         yield text[done:start]
-        yield REDACTED
+        yield mask(text[start:end])
         done = end
     yield text[done:] if done else text
 

