@@ -37,6 +37,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         quote: the claim in the text of the report.
         sentence: the sentence around it; in a changed sentence the claim is another one.
+        link: the address, if the claim is a link; the same words with another address are another claim.
         state: what the check had found when it was decided; where it finds something else now, the claim is open.
         answer: None if there is only a note.
         by: the user's name.
@@ -48,6 +49,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: State
     at: datetime
     by: str
+    link: str = ""
     answer: Answer | None = None
     note: str = ""
 
@@ -164,10 +166,10 @@ class Ledger:
                     is_same = earlier is not None and earlier.state == claim.state
                     given = earlier.answer if earlier is not None and is_same else None
                 if given is not None or text:
-                    quote, sentence, state = claim.quote, claim.sentence, claim.state
                     new = Decision(
-                        quote=quote, sentence=sentence, state=state, at=at, by=by, answer=given, note=text
-                    )
+                        quote=claim.quote, sentence=claim.sentence, link=_link(claim), state=claim.state,
+                        at=at, by=by, answer=given, note=text,
+                    )  # fmt: skip
                     kept[new] = None
             stored.decisions = tuple(kept)
 
@@ -261,4 +263,15 @@ def _match(claims: Sequence[Claim], said: Sequence[_About]) -> list[_About | Non
 
 
 def _key(about: Claim | Decision | Opinion) -> tuple[str, ...]:
-    return tuple(" ".join(text.split()) for text in (about.sentence, about.quote.exact))
+    return (*(" ".join(text.split()) for text in (about.sentence, about.quote.exact)), _link(about))
+
+
+def _link(about: Claim | Decision | Opinion) -> str:
+    """The address, if it is about a link."""
+    match about:
+        case Claim(kind="link"):
+            return about.url
+        case Decision():
+            return about.link
+        case _:
+            return ""

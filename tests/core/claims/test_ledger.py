@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import ReportCheck, ledger_path
@@ -27,6 +28,7 @@ def claim(exact: str, sentence: str, *, prefix: str = "", state: State = "found"
 
 YIELD = claim("84", "The yield is 84 percent.")
 PRICE = claim("24,900", "It costs 24,900 dollars.", state="not found")
+LINK = replace(YIELD, kind="link", url="https://agency.example/yield")
 
 
 @pytest.fixture
@@ -96,6 +98,14 @@ def test_a_decision_is_about_this_claim_in_this_sentence_with_this_result(path: 
     decide(path, YIELD)
     assert about(path, changed) is None
     assert signed(path, changed) == ""
+
+
+def test_a_decision_about_a_link_is_about_its_address(path: Path) -> None:
+    elsewhere = replace(LINK, url="https://elsewhere.example/")
+    decide(path, LINK)
+    assert [each.answer for each in read(path).listed([YIELD, LINK, elsewhere])] == [None, "accepted", None]
+    decide(path, YIELD, LINK, numbers=[0], answer="rejected")
+    assert [each.answer for each in read(path).listed([YIELD, LINK])] == ["rejected", "accepted"]
 
 
 def test_a_decision_outlives_a_change_around_its_sentence(path: Path) -> None:
