@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ua_tui.core.text import clean
@@ -13,7 +13,7 @@ from ua_tui.core.text import clean
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_text(rows: Iterable[Sequence[object]]) -> str:
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as CSV with the line break of Unix."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)

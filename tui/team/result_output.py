@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,10 +37,9 @@ class CsvFile:
         own = dict.fromkeys(name for job in jobs for name in own_columns(job))
         self._columns = [*FIELDS[:2], *own, *FIELDS[2:]]
         if self._root.exists(self._name):
-            header = (
-                self._root.read(self._name, 4096).decode("utf-8", "replace").partition("\n")[0].split(",")
-            )
-            if not {"query", "state", "answer"} <= set(header):
+            text = self._root.read(self._name, csv.field_size_limit()).decode("utf-8", "replace")
+            # A column of the row's own may have line breaks in its name.
+            if not {"query", "state", "answer"} <= set(next(csv.reader(io.StringIO(text, newline="")), [])):
                 raise SettingsError(
                     f"{clean_line(str(path), 300)} has no results of a batch: name another file"
                 )
@@ -50,7 +51,9 @@ class CsvFile:
 
     def rewrite(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write the header and these rows."""
-        self._root.write(self._name, csv_text([self._columns, *map(self._cells, rows)]).encode())
+        self._root.write(
+            self._name, csv_text([map(spreadsheet_cell, self._columns), *map(self._cells, rows)]).encode()
+        )
 
     def _cells(self, fields: Mapping[str, Any]) -> list[str | int | float]:
         return [spreadsheet_cell(fields.get(name)) for name in self._columns]

@@ -229,7 +229,9 @@ def _text(file: BinaryIO, problems: _Problems) -> str:
     if len(data) > _LARGEST:
         raise SettingsError(f"it is larger than {_LARGEST >> 20} MB: split it into several files")
     try:
-        return data.decode("utf-16", "replace") if data.startswith(_UTF_16) else data.decode()
+        text = data.decode("utf-16", "replace") if data.startswith(_UTF_16) else data.decode()
+        # As some programs on a Mac end lines.
+        return text if "\n" in text else text.replace("\r", "\n")
     except UnicodeDecodeError as error:
         number = data.count(b"\n", 0, error.start) + 1
         problems.append((number, "it is not UTF-8 text: save the file as UTF-8"))

@@ -30,7 +30,8 @@ from ua_tui.core.team.records import (
 )
 
 _PAGE = 500
-
+_SLOWEST = 100
+"""So many jobs a second are submitted at least to a server that answers."""
 
 MOST_LOST = 3
 """So often the worker of a job may be lost; then the job fails."""
@@ -87,7 +88,7 @@ class PostgresJobs:
         But those that failed at the limit of a batch wait again if this batch has money left for them, and with
         `retry_failed` all that failed or were cancelled. They resume their sessions.
         """
-        async with self.connection() as db, db.transaction():
+        async with self.connection(len(jobs) / _SLOWEST) as db, db.transaction():
             return await self.submit_within(db, batch, jobs, retry_failed=retry_failed)
 
     async def submit_within(
@@ -273,9 +274,9 @@ class PostgresJobs:
     async def _fetch(self, statement: str, *values: Any) -> list[Any]:
         return await fetch(self._address, statement, values)
 
-    def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection for statements that are answered soon."""
-        return connected(self._address, self._within or ANSWER_S)
+    def connection(self, more: float = 0.0) -> AbstractAsyncContextManager[Connection]:
+        """A connection for statements that are answered soon, or within so many seconds more."""
+        return connected(self._address, (self._within or ANSWER_S) + more)
 
 
 _BEAT = f"""\

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -39,8 +40,11 @@ _LARGEST = 1 << 30
 
 
 def own_columns(row: Job) -> dict[str, Any]:
-    """The columns of a row's own; one with the name of a field is called `row_NAME`."""
-    return {f"row_{name}" if name in (*FIELDS, _SEAL) else name: value for name, value in row.columns.items()}
+    """The columns of a row's own; one with the name of a field is called `row_NAME`, and so is `row_NAME` itself."""
+    return {
+        f"row_{name}" if re.sub("^(row_)+", "", name) in (*FIELDS, _SEAL) else name: value
+        for name, value in row.columns.items()
+    }
 
 
 def fields_of(result: JobResult, row: Job, *, since: float | None = None) -> dict[str, Any]:

@@ -166,6 +166,12 @@ async def test_a_table_has_the_columns_of_the_rows_and_no_formula(queries: Path)
         ]  # fmt: skip
         assert rows[0]["answer"] == '\'=SUM(A1)\n"answer to one"'
         assert rows[0]["files"] == "a; b"
+    write(queries, f'query,"two\nlines",={"x" * 9999}\none,1,2\n')
+    output.unlink()
+    for _ in range(2):
+        assert await run(queries, Runner(), "--output", str(output)) == 0
+        with output.open(newline="") as file:
+            assert next(csv.reader(file))[2:4] == ["two\nlines", f"'={'x' * 9999}"]
     output.write_text("a,b\n1,2\n")
     with pytest.raises(SettingsError, match="has no results of a batch"):
         await run(queries, Runner(), "--output", str(output))

@@ -22,6 +22,13 @@ QUICK = 0.2
 """Seconds between the heartbeats of a worker that looks often; a test says when one is lost (`lose_worker`), which no
 busy machine decides."""
 
+SLOW = """\
+CREATE FUNCTION ua_tui.be_slow() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
+CREATE TRIGGER be_slow AFTER INSERT ON ua_tui.job FOR EACH STATEMENT EXECUTE FUNCTION ua_tui.be_slow()
+"""
+"""Makes a server slow that stores jobs."""
+
 
 def jobs_of(count: int, limit: float | None = None, prefix: str = "query") -> list[Job]:
     settings = {} if limit is None else {"max_cost_usd": limit}

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from tests.core.team.jobs.batches import address_of, answer, jobs_of, open_jobs, role_of, working
+from tests.core.team.jobs.batches import SLOW, address_of, answer, jobs_of, open_jobs, role_of, working
 from tests.core.team.jobs.test_people import people
 from tests.postgres_server import Cluster, Database
 from tests.waiting import until, until_in_thread
@@ -85,6 +85,13 @@ async def test_two_workers_submit_it_once_whenever_it_is_due(
     assert state.next_at is not None
     due = datetime.fromtimestamp(state.next_at, ZoneInfo("Europe/Berlin"))
     assert (due.weekday(), due.hour, due.minute) == (0, 7, 0)
+
+
+async def test_a_large_batch_may_take_longer_to_submit(cluster: Cluster, team_database: Database) -> None:
+    async with scheduled(cluster, team_database) as (_, _, _, store):
+        team_database.execute(SLOW)
+        slow = PostgresJobs(store._address, within=0.3)
+        assert "submitted" in str(await run_due(slow, address_of(team_database)))
 
 
 async def test_a_row_that_another_worker_has_locked_is_left_to_it(

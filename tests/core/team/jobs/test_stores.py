@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.core.team.jobs.batches import batch_with, jobs_of, open_jobs
+from tests.core.team.jobs.batches import SLOW, batch_with, jobs_of, open_jobs
 from tests.postgres_server import Database
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.records import Job, JobBatch, JobClaim, JobResult, Outcome
@@ -249,6 +249,14 @@ async def test_results_come_in_pages_and_in_order(desk: Desk) -> None:
     batch = await desk.submit(list(reversed(jobs)))
     assert (await desk.store.counts(batch.id)).waiting == 1201
     assert [each.job.number for each in await desk.results(batch)] == list(range(1, 1202))
+
+
+async def test_a_large_batch_may_take_longer_to_submit(team_database: Database) -> None:
+    team_database.execute(SLOW)
+    async with open_jobs(team_database) as store:
+        jobs = jobs_of(200)
+        submitted = await PostgresJobs(store._address, within=0.3).submit(batch_with(jobs), jobs)
+    assert submitted.new == 200
 
 
 async def test_what_ended_lately_is_found(desk: Desk) -> None:
