@@ -125,7 +125,7 @@ class FolderCopy:
 
 def next_identity(workspace: Workspace) -> SessionId:
     """The identity of a session that begins or is resumed: the recorded one with the next attempt, or a new one."""
-    identity = new_identity()
+    identity = SessionId(id=uuid4().hex)
     if workspace.exists(TEAM):
         try:
             found = msgspec.json.decode(workspace.read(TEAM, _RECORD_SIZE), type=SessionId)
@@ -134,11 +134,6 @@ def next_identity(workspace: Workspace) -> SessionId:
             log.warning("the record %s cannot be read, so the session gets a new one: %s", TEAM, error)
     store_identity(workspace, identity)
     return identity
-
-
-def new_identity() -> SessionId:
-    """An identity that no session has."""
-    return SessionId(id=uuid4().hex)
 
 
 def store_identity(workspace: Workspace, identity: SessionId) -> None:

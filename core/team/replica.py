@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import msgspec
 
@@ -42,7 +43,6 @@ from ua_tui.core.team.folder_copy import (
     LARGEST,
     FolderCopy,
     Piece,
-    new_identity,
     next_identity,
     store_identity,
 )
@@ -389,7 +389,7 @@ class SessionReplica:
                 if self._claimed or self._is_registered:
                     raise
                 # A copy of the folder was resumed elsewhere: this one is another session from here on.
-                self.identity = new_identity()
+                self.identity = SessionId(id=uuid4().hex)
                 await asyncio.to_thread(store_identity, self._workspace, self.identity)
                 self._folder = FolderCopy(self._workspace)
                 await self._change(db, _REGISTER, **here)

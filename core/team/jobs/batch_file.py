@@ -60,10 +60,8 @@ class BatchProblems(SettingsError):
         if count > _SHOWN:
             self.lines.append(f"... and {count - _SHOWN:,} more")
         rows = "1 row" if count == 1 else f"{count:,} rows"
-        super().__init__(
-            f"{rows} of {name} cannot be used, so nothing was submitted: {'; '.join(self.lines)}"
-        )
         self.summary = f"{rows} of {name} cannot be used, so nothing was submitted:"
+        super().__init__(f"{self.summary} {'; '.join(self.lines)}")
 
 
 class _Wrong(SettingsError):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.waiting import until
 from ua_tui.core.errors import SettingsError
-from ua_tui.tui.team.worker import touching
+from ua_tui.tui.cli.team.worker import touching
 
 
 async def test_health_file_is_touched_while_the_loop_runs_and_removed_at_the_end(tmp_path: Path) -> None:

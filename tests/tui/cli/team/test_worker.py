@@ -18,7 +18,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import JobClaim, Outcome
-from ua_tui.tui.team.worker import run_worker
+from ua_tui.tui.cli.team.worker import run_worker
 
 
 async def test_a_worker_of_a_team_without_a_model_says_so_and_fails_no_job(
