@@ -107,7 +107,7 @@ def read_summary(
     If the session has an end, only both ends of its journal are read, otherwise all of it, or the part after `before`.
     """
     name = folder.name
-    title = _read_title(folder) if stamp[2] else ""
+    title = read_title(folder) if stamp[2] else ""
     corrupt = Summary(name=name, stamp=stamp, title=title, state="corrupt")
     if folder.is_symlink():
         return msgspec.structs.replace(corrupt, title="", why="it is a link, not a folder")
@@ -219,7 +219,8 @@ def time_in(name: str) -> datetime | None:
         return None
 
 
-def _read_title(folder: Path) -> str:
+def read_title(folder: Path) -> str:
+    """The title that a person gave a session, as a clean line; empty if there is none."""
     with suppress(OSError), os.fdopen(open_regular(folder / TITLE), "rb") as file:
         return clean_line(file.read(4 * LONGEST_TITLE).decode("utf-8", "replace"), LONGEST_TITLE)
     return ""

@@ -84,8 +84,7 @@ class Address(msgspec.Struct, frozen=True):
         pairs = [f"{quote(key, safe='')}={quote(value, safe='/')}" for key, value in options.items()]
         return type(self)(f"{url}?{'&'.join(pairs)}", self.connections, role)
 
-    @property
-    def shown(self) -> str:
+    def __str__(self) -> str:
         """The address for a person: database and host, in one line."""
         (_, hosts, database, _), options = _parts(self.url), self.options
         place = options.get("host") or unquote(hosts) or options.get("hostaddr")
@@ -94,9 +93,6 @@ class Address(msgspec.Struct, frozen=True):
         if not place:
             place = f"the service {service}" if service else os.environ.get("PGHOST") or "this machine"
         return clean_line(f"{name or 'the default database'} on {place}", 200)
-
-    def __str__(self) -> str:
-        return self.shown
 
 
 def connection_variables(environ: Mapping[str, str]) -> dict[str, str]:

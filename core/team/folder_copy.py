@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 from uuid import uuid4
 
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.history.headline import TITLE
+from ua_tui.core.history.headline import read_title
 from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace
 from ua_tui.core.team.records import SessionId
@@ -69,7 +68,7 @@ class FolderCopy:
         Raises:
             WorkspaceError: the folder cannot be read, or a file of it was made anew.
         """
-        self.title = self._read_title()
+        self.title = read_title(self._workspace.path)
         found: list[Piece] = []
         for path in (JOURNAL, *self._transcripts(CONVERSATION, 0)):
             if (piece := self._next(path, self._ends.get(path, 0))) is not None:
@@ -105,12 +104,6 @@ class FolderCopy:
             file.seek(start)
             data = file.read(end - start)
         return end if hashlib.sha256(data).hexdigest() == sha256 else 0
-
-    def _read_title(self) -> str:
-        with suppress(WorkspaceError):
-            if self._workspace.exists(TITLE):
-                return self._workspace.read(TITLE, 4096).decode("utf-8", "replace")
-        return ""
 
     def _transcripts(self, folder: str, depth: int) -> Iterator[str]:
         if not self._workspace.exists(folder):

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.redaction.redactor import Redactor
@@ -25,11 +25,9 @@ from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, RunJob, run_
 from ua_tui.core.team.records import (
     NO_MONEY,
     Counts,
-    Findings,
     Job,
     JobClaim,
     JobResult,
-    JobState,
     Outcome,
     SessionId,
     Submitted,
@@ -224,8 +222,14 @@ class LocalBatch:
             del self._running[claim.job.id]
         self._costs[claim.job.id] = outcome.cost_usd or self._costs[claim.job.id]
         match outcome.state:
-            case "done" | "failed" | "cancelled" as state:
-                result = _result_of(running, outcome, state)
+            case "done" | "failed" | "cancelled":
+                result = replace(
+                    running.now,
+                    **asdict(outcome),
+                    worker=socket.gethostname(),
+                    session=Path(outcome.folder).name,
+                    finished=round(time.time(), 3),
+                )
                 self.output.show(result)
                 self.reporter.finished(result, self.counts())
             case "waiting":
@@ -261,11 +265,3 @@ class LocalBatch:
             return True
 
         return await run_job(claim, stop, settings=self.settings, note=note, address=None)
-
-
-def _result_of(running: _Running, outcome: Outcome, state: JobState) -> JobResult:
-    came = {name: getattr(outcome, name) for name in Findings.__struct_fields__}
-    name, ended = Path(outcome.folder).name, round(time.time(), 3)
-    return replace(
-        running.now, state=state, worker=socket.gethostname(), session=name, finished=ended, **came
-    )

@@ -223,10 +223,8 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
 
 def arrange(rows: Iterable[FleetRow]) -> tuple[FleetRow, ...]:
     """Sort: what needs a person, what runs by its start, what waits in its order, what is over, the newest first."""
-    over: list[FleetRow] = []
-    others: list[FleetRow] = []
-    for row in rows:
-        (over if row.is_over else others).append(row)
-    over.sort(key=lambda row: (row.finished or row.started or 0.0, row.id), reverse=True)
+    newest_first = sorted(rows, key=lambda row: (row.finished or row.started or 0.0, row.id), reverse=True)
+    over = [row for row in newest_first if row.is_over]
+    others = [row for row in newest_first if not row.is_over]
     others.sort(key=lambda row: (_ORDER[row.state], row.started or 0.0, row.batch, row.position, row.id))
     return (*others, *over[:MOST_FINISHED])

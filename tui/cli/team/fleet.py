@@ -15,7 +15,6 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import duration, money
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.fleet.database import find_session
 from ua_tui.core.team.fleet.rows import WORDS, Fleet, FleetBatch, FleetRow, FleetWorker
 from ua_tui.core.team.fleet.source import FleetSource
@@ -57,20 +56,24 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     address = optional_address(args.address or None, settings)
     if args.follow:
-        return _follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
+        if problem := screen_problem():
+            return complain(problem)
+        followed = asyncio.run(make_source(args.follow, address, Path(args.folder) if args.folder else None))
+        from ua_tui.tui.cli.full_screen import screen_of
 
-    index = SessionIndex(settings.workspace_base)
+        screen = screen_of(settings, followed)
+        screen.run()
+        return screen.return_code or 0
+
+    source = FleetSource(SessionIndex(settings.workspace_base), address)
     if args.json or not has_screen():
-        return _print(
-            asyncio.run(FleetSource(index, address).read()),
-            as_json=args.json,
-            place=str(address or index.sessions),
-        )
+        place = str(address or source.index.sessions)
+        return _print(asyncio.run(source.read()), as_json=args.json, place=place)
 
     from ua_tui.tui.app.list_apps import ListApp
     from ua_tui.tui.screens.team.fleet import FleetScreen
 
-    app = ListApp(settings, FleetScreen(FleetSource(index, address)), "ua-tui fleet")
+    app = ListApp(settings, FleetScreen(source), "ua-tui fleet")
     app.run()
     return app.return_code or 0
 
@@ -135,30 +138,10 @@ def _iso(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def _follow(settings: Settings, session: str, address: Address | None, folder: Path | None) -> int:
-    """Show a session until the person goes back; returns the exit code.
-
-    Args:
-        settings: the theme and the keys.
-        session: its id.
-        address: the team's database; None for a session of a batch of this machine.
-        folder: its folder, if it is on this machine.
-
-    Raises:
-        TeamError: the team's database cannot be used, or has no such session.
-    """
-    if problem := screen_problem():
-        return complain(problem)
-    source = asyncio.run(make_source(session, address, folder))
-    from ua_tui.tui.cli.full_screen import screen_of
-
-    app = screen_of(settings, source)
-    app.run()
-    return app.return_code or 0
-
-
 async def make_source(session: str, address: Address | None, folder: Path | None) -> FollowedSource:
-    """Make the source of the screen; questions can be answered if the session works on a job.
+    """Make the source of the screen that follows a session; questions can be answered if it works on a job.
+
+    Without an address it is a session of a batch of this machine; `folder` is its folder, if that is on this machine.
 
     Raises:
         TeamError: the team's database cannot be used, or has no such session.

@@ -58,8 +58,18 @@ def run(args: argparse.Namespace) -> int:
             for each in done:
                 print_line(f"applied: {each}")
             print_line(f"{address} {'now' if done else 'already'} has tables of version {LATEST}")
-        case "grant" | "revoke":
-            _change_rights(address, action, args.names)
+        case "grant":
+            for user in args.names:
+                grant(address, user)
+                print_line(
+                    f"{clean_line(user, 100)} may submit jobs, see what is shared, and answer questions"
+                )
+        case "revoke":
+            for user in args.names:
+                cancelled, stopped = revoke(address, user)
+                jobs = f"; {quantity(cancelled, 'job')} cancelled, {stopped:,} being stopped"
+                ended = jobs if cancelled or stopped else ""
+                print_line(f"{clean_line(user, 100)} may no longer use the tables{ended}")
         case "limit":
             _limit(address, args)
         case "status":
@@ -78,22 +88,6 @@ def read_days(text: str) -> float:
         raise argparse.ArgumentTypeError(
             f"must be a number of days above 0, such as 90d, not {text!r}"
         ) from None
-
-
-def _change_rights(address: Address, action: str, users: list[str]) -> None:
-    for user in users:
-        name = clean_line(user, 100)
-        if action == "grant":
-            grant(address, user)
-            print_line(f"{name} may submit jobs, see what is shared, and answer questions")
-        else:
-            cancelled, stopped = revoke(address, user)
-            jobs = (
-                f"; {quantity(cancelled, 'job')} cancelled, {stopped:,} being stopped"
-                if cancelled or stopped
-                else ""
-            )
-            print_line(f"{name} may no longer use the tables{jobs}")
 
 
 async def _operate(address: Address, args: argparse.Namespace) -> None:
@@ -138,7 +132,7 @@ def _limit(address: Address, args: argparse.Namespace) -> None:
 
 def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
     if as_json:
-        print_json([asdict(each) for each in found])
+        print_json(found)
         return
     for each in found:
         ago = duration(max(time.time() - each.since, 0.0))
@@ -166,11 +160,11 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         work = await read_work(db)
         server = shown_version(db.info)
     if as_json:
-        facts = {"database": address.shown, "server": server, "tables": version}
+        facts = {"database": str(address), "server": server, "tables": version}
         print_json({**facts, **asdict(work), "alive": work.alive})
         return
     print_line(
-        f"{address.shown}: PostgreSQL {server}, tables of version {version}\n"
+        f"{address}: PostgreSQL {server}, tables of version {version}\n"
         f"jobs      {_counts(work.jobs)}\n"
         f"workers   {_workers(work)}\n"
         f"schedules {_schedules(work)}"
