@@ -17,7 +17,7 @@ from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.letters import Letter, command_text, encode_answer
-from ua_tui.core.team.records import Answer, Answered, Command, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command
 
 
 class _Letters(msgspec.Struct):
@@ -43,23 +43,23 @@ class LocalMailbox:
         self._store = JsonStore(folder / LETTERS / "letters.json", _Letters, set_aside=True)
         self._has_begun = False
 
-    async def ask(self, session: SessionId, request: str, event: str) -> None:
+    async def ask(self, request: str, event: str) -> None:
         """Ask whoever looks what an event says; what was asked before waits again."""
         asked = _letter(event, _QUESTION, request)
         await self._change(
             lambda letters: [*(each for each in letters if each.request != request), asked], begins=True
         )
 
-    async def withdraw(self, session: SessionId, request: str) -> None:
+    async def withdraw(self, request: str) -> None:
         """A question no longer waits."""
         gone = (_QUESTION, request)
         await self._change(lambda letters: [each for each in letters if (each.kind, each.request) != gone])
 
-    async def questions(self, session: str) -> list[str]:
+    async def questions(self) -> list[str]:
         """The events of the questions that wait, oldest first."""
         return [each.text for each in _waiting(await self._read())]
 
-    async def answer(self, session: str, answer: Answer) -> Answered:
+    async def answer(self, answer: Answer) -> Answered:
         """Answer a question; only the first answer counts."""
         given = _letter(encode_answer(answer), request=answer.request)
         letters = await self._change(
@@ -71,31 +71,31 @@ class LocalMailbox:
         )
         if letters and letters[-1] is given:
             return Answered(accepted=True)
-        return await self.answered(session, answer.request) or Answered(accepted=False)
+        return await self.answered(answer.request) or Answered(accepted=False)
 
-    async def answered(self, session: str, request: str) -> Answered | None:
+    async def answered(self, request: str) -> Answered | None:
         """Who has answered a question, and when; None if nobody has, or it is not known."""
         for each in await self._read():
             if not each.kind and each.request == request:
                 return Answered(accepted=False, by=each.by, at=each.at)
         return None
 
-    async def send(self, session: str, command: Command) -> None:
-        """Send a command to a session."""
+    async def send(self, command: Command) -> None:
+        """Send a command to the session."""
         letter = _letter(command_text(command), command.kind)
         await self._change(lambda letters: [*letters, letter])
 
-    def listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
+    def listen(self, wake: asyncio.Event) -> Callable[[], None]:
         """Nothing is announced: it is looked for."""
         return lambda: None
 
-    async def unread(self, session: SessionId) -> list[Letter]:
+    async def unread(self) -> list[Letter]:
         """The letters for the session that are not marked as read."""
         if not self._has_begun:
             await self._change(lambda letters: letters, begins=True)
         return [each for each in await self._read() if each.kind != _QUESTION and (each.kind or each.text)]
 
-    async def settle(self, session: str, letter: Letter) -> None:
+    async def settle(self, letter: Letter) -> None:
         """Mark a letter as read, as `PostgresMailbox` does."""
         await self._change(
             lambda letters: [

@@ -112,72 +112,69 @@ _TIME = re.compile(r"\b\d\d:\d\d(?: on \d\d \w+)?")
 
 
 class PostgresMailbox:
-    """Questions, answers and commands in the database of a team. Belongs to one event loop."""
+    """Questions, answers and commands of a session in the database of a team. Belongs to one event loop."""
 
     poll_seconds = 5.0
     """How often is looked for letters that nobody announced."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, session: SessionId) -> None:
         self._address = address
+        self._session = session
         shared = address.connections
         self._listener = Listener(address) if shared is None else shared.listener
 
-    async def ask(self, session: SessionId, request: str, event: str) -> None:
+    async def ask(self, request: str, event: str) -> None:
         """Ask the team what an event says, as `encode_question` gives it; what was asked before waits again."""
-        of_session = {"session": session.id, "attempt": session.attempt}
-        rows = await self._run(_ASK, **of_session, request=request, event=event)
-        if not rows and await self.answered(session.id, request) is None:
+        if not await self._run(_ASK, request=request, event=event) and await self.answered(request) is None:
             raise TeamError(TAKEN_OVER)
-        if session.attempt == 1:
-            return
-        for before, earlier, text in await self._run(_EARLIER, **of_session):
+        for before, earlier, text in await self._run(_EARLIER) if self._session.attempt > 1 else ():
             # An earlier attempt, which gave its place back, asked the same: it is answered as that was.
             if _is_same(earlier, event):
                 again = encode_answer(replace(read_answer(before, text), request=request))
-                await self._run(_CARRY_OVER, **of_session, request=request, answer=again, before=before)
+                await self._run(_CARRY_OVER, request=request, answer=again, before=before)
                 return
 
-    async def withdraw(self, session: SessionId, request: str) -> None:
+    async def withdraw(self, request: str) -> None:
         """A question no longer waits."""
-        await self._run(_WITHDRAW, session=session.id, request=request)
+        await self._run(_WITHDRAW, request=request)
 
-    async def questions(self, session: str) -> list[str]:
+    async def questions(self) -> list[str]:
         """The events of the questions that wait, oldest first."""
-        return [event for (event,) in await self._run(_QUESTIONS, session=session, most=_MOST)]
+        return [event for (event,) in await self._run(_QUESTIONS, most=_MOST)]
 
-    async def answer(self, session: str, answer: Answer) -> Answered:
+    async def answer(self, answer: Answer) -> Answered:
         """Answer a question; only the first answer counts."""
-        text = encode_answer(answer)
-        if await self._run(_ANSWER, session=session, request=answer.request, answer=text):
+        if await self._run(_ANSWER, request=answer.request, answer=encode_answer(answer)):
             return Answered(accepted=True)
-        return await self.answered(session, answer.request) or Answered(accepted=False)
+        return await self.answered(answer.request) or Answered(accepted=False)
 
-    async def answered(self, session: str, request: str) -> Answered | None:
+    async def answered(self, request: str) -> Answered | None:
         """Who has answered a question, and when; None if nobody has, or it is not known."""
-        for by, at in await self._run(_ANSWERED, session=session, request=request):
+        for by, at in await self._run(_ANSWERED, request=request):
             return Answered(accepted=False, by=by or "", at=at)
         return None
 
-    async def send(self, session: str, command: Command) -> None:
-        """Send a command to a session."""
-        if not await self._run(_SEND, session=session, kind=command.kind, body=command_text(command)):
+    async def send(self, command: Command) -> None:
+        """Send a command to the session."""
+        if not await self._run(_SEND, kind=command.kind, body=command_text(command)):
             raise TeamError("the team's database has no such session")
 
-    def listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
-        """Set `wake` when a letter for a session is announced; returns what ends it."""
-        news = ("", f"answer {session.id}", f"command {session.id}")
+    def listen(self, wake: asyncio.Event) -> Callable[[], None]:
+        """Set `wake` when a letter for the session is announced; returns what ends it."""
+        news = ("", f"answer {self._session.id}", f"command {self._session.id}")
         return self._listener.subscribe(lambda payload: wake.set() if payload in news else None)
 
-    async def unread(self, session: SessionId) -> list[Letter]:
-        """The letters for a session that are not marked as read."""
-        return [Letter(*row) for row in await self._run(_NEW, session=session.id, attempt=session.attempt)]
+    async def unread(self) -> list[Letter]:
+        """The letters for the session that are not marked as read."""
+        return [Letter(*row) for row in await self._run(_NEW)]
 
-    async def settle(self, session: str, letter: Letter) -> None:
+    async def settle(self, letter: Letter) -> None:
         """Mark a letter as read: of an answer stays only who gave it, as it may have a secret for a form."""
-        await self._run(_MARK, session=session, **letter._asdict())
+        await self._run(_MARK, **letter._asdict())
 
     async def _run(self, statement: str, **values: Any) -> list[Any]:
-        return await fetch(self._address, statement, {"channel": CHANNEL, **values})
+        given = {"channel": CHANNEL, "session": self._session.id, "attempt": self._session.attempt, **values}
+        return await fetch(self._address, statement, given)
 
 
 def _is_same(before: str, now: str) -> bool:
@@ -192,15 +189,14 @@ def _is_same(before: str, now: str) -> bool:
 
 
 Mailbox = PostgresMailbox | LocalMailbox
-"""Brings questions of sessions to people, and their answers and commands to the sessions, each once."""
+"""Brings questions of a session to people, and their answers and commands to the session, each once."""
 
 
 class Inbox:
-    """Brings the letters of a mailbox to a session, each once; a session is received by one program at a time."""
+    """Brings the letters of a mailbox to its session, each once; a session is received by one program at a time."""
 
-    def __init__(self, mailbox: Mailbox, session: SessionId) -> None:
+    def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox = mailbox
-        self._session = session
         self._wake = asyncio.Event()
         self._taken: list[Letter] = []
         """What the session has that is not yet marked."""
@@ -210,13 +206,13 @@ class Inbox:
 
         What is not taken comes again, also to a later attempt at the session. Close the generator at the end.
         """
-        end_listening = self._mailbox.listen(self._session, self._wake)
+        end_listening = self._mailbox.listen(self._wake)
         problem = ""
         try:
             while True:
                 try:
                     await self.mark_taken()
-                    for letter in await self._mailbox.unread(self._session):
+                    for letter in await self._mailbox.unread():
                         item: Answer | Command | None = (
                             read_command(letter.kind, letter.text, letter.by)
                             if letter.kind
@@ -248,7 +244,7 @@ class Inbox:
         """Mark as read what the session has; what cannot be marked now is marked later."""
         while self._taken:
             letter = self._taken[0]
-            await self._mailbox.settle(self._session.id, letter)
+            await self._mailbox.settle(letter)
             # It may have been marked twice, at the same time.
             if letter in self._taken:
                 self._taken.remove(letter)

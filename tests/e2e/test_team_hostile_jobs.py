@@ -45,9 +45,9 @@ async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_data
     helped: list[str] = []
     results: list[str] = []
     address = Address.parse(team_database.url)
-    mailbox = PostgresMailbox(address)
     claim = claim_of(query, allow=["Read", "Read(/**)", "Grep(/**)", "Glob(/**)"])
     add_session(team_database, claim.session)
+    mailbox = PostgresMailbox(address, claim.session)
 
     def reply(body: dict[str, Any], count: int) -> Sequence[Block]:
         bodies.append(json.dumps(body["messages"]))
@@ -59,7 +59,7 @@ async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_data
         results[:] = tool_results(body)
         if count == 0:
             # What a colleague sends while it runs.
-            asyncio.run(mailbox.send("s1", Command(kind="submit", body=f"And @{secret} please")))
+            asyncio.run(mailbox.send(Command(kind="submit", body=f"And @{secret} please")))
             return [
                 Use("Read", {"file_path": secret}),
                 Use("Read", {"file_path": public}),

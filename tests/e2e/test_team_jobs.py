@@ -187,10 +187,10 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
 ) -> None:
     outbox = add_outbox(home)
     address = Address.parse(team_database.url)
-    ann, bob = PostgresMailbox(address), PostgresMailbox(address)
     asks, held = claim_of(QUERY, id_="1", ask=True), claim_of("Wait", id_="2", ask=True)
     for claim in (asks, held):
         add_session(team_database, claim.session)
+    ann, bob = (PostgresMailbox(address, asks.session) for _ in range(2))
     waiting = threading.Event()
     sender = Sender()
 
@@ -207,24 +207,24 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
             asyncio.create_task(run(claim, settings, store=store, address=address))
             for claim, store in zip((asks, held), stores, strict=True)
         ]
-        questions = await until_in_thread(lambda: asyncio.run(ann.questions("s1")), DEADLINE)
+        questions = await until_in_thread(lambda: asyncio.run(ann.questions()), DEADLINE)
         event = json.loads(questions[0])
         assert event["tool_name"] == SEND
         await until(lambda: stores[0].states == ["running", "needs_you"])
         assert not outbox.exists()
         both = await asyncio.gather(
-            *(who.answer("s1", Answer(request=event["request_id"], allow=True)) for who in (ann, bob))
+            *(who.answer(Answer(request=event["request_id"], allow=True)) for who in (ann, bob))
         )
         assert sorted(each.accepted for each in both) == [False, True]
         assert Answered(accepted=True) in both
         await began(waiting.is_set, jobs[1])
-        await bob.send("s2", Command(kind="interrupt"))
+        await PostgresMailbox(address, held.session).send(Command(kind="interrupt"))
         done, cancelled = [await ended(job, team_database) for job in jobs]
     assert (done.state, done.answer) == ("done", "It was sent once."), done
     assert outbox.read_text() == SENT
     assert stores[0].states == ["running", "needs_you", "running"]
     assert (cancelled.state, cancelled.error) == ("cancelled", "owner stopped it")
-    assert await ann.questions("s1") == []
+    assert await ann.questions() == []
     assert team_database.execute("SELECT answer FROM question") == [("",)]
 
 
@@ -233,8 +233,8 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
 ) -> None:
     outbox = add_outbox(home)
     address = Address.parse(team_database.url)
-    ann = PostgresMailbox(address)
     first = claim_of(QUERY, ask=True)
+    ann = PostgresMailbox(address, first.session)
     add_session(team_database, first.session)
     model = Sender()
     with scripted_model(model) as url:
@@ -247,7 +247,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         assert "no one answered its question" in parked.error
         team_database.execute("UPDATE job SET state = 'needs_you', worker_id = NULL")
         (request,) = await requests(ann)
-        assert (await ann.answer("s1", Answer(request=request, allow=True))).accepted
+        assert (await ann.answer(Answer(request=request, allow=True))).accepted
         # It waits for a worker by that.
         assert team_database.execute("SELECT state FROM job") == [("waiting",)]
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 3600.0)
@@ -256,7 +256,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         outcome = await ended(run(again, settings, address=address), team_database)
     assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
     assert outbox.read_text() == SENT
-    assert await ann.questions("s1") == []
+    assert await ann.questions() == []
     answered = "SELECT answered_by::text, answer FROM question ORDER BY attempt"
     assert team_database.execute(answered) == [("owner", ""), ("owner", "")]
 

@@ -30,7 +30,6 @@ class FollowedSource(PastSource):
 
     Args:
         place: its folder on this machine, or what makes one and keeps it up to date.
-        id: its id in the mailbox.
         mailbox: brings answers and commands to it; None if nobody receives them.
         where: where it runs, for the person.
         owner: whose session it is; empty if it is the person's own.
@@ -43,7 +42,6 @@ class FollowedSource(PastSource):
     def __init__(
         self,
         place: Path | SessionMirror,
-        id: str,
         mailbox: Mailbox | None,
         *,
         where: str = "",
@@ -51,7 +49,6 @@ class FollowedSource(PastSource):
     ) -> None:
         super().__init__(None, from_list=True)
         self._place = place
-        self._id = id
         self._mailbox = mailbox
         self.owner = owner
         self.has_prompt = mailbox is not None
@@ -85,7 +82,6 @@ class FollowedSource(PastSource):
         else:
             self.session = FollowedSession(
                 folder,
-                self._id,
                 self._mailbox,
                 spawn=host.spawn,
                 report=partial(_notify, host),

@@ -163,7 +163,7 @@ class _JobRun:
             if self._address is None
             else SessionActions(self._address, session, on_superseded=self._handle_superseded)
         )
-        self._relay = QuestionRelay(session, self._changed.set)
+        self._relay = QuestionRelay(self._changed.set)
 
     async def run(self) -> Outcome:
         """Run the job; every failure is an outcome."""
@@ -374,7 +374,7 @@ class _JobRun:
             mailbox: Mailbox = (
                 LocalMailbox(session.workspace.path)
                 if self._address is None
-                else PostgresMailbox(self._address)
+                else PostgresMailbox(self._address, self._claim.session)
             )
             tasks.append(asyncio.create_task(self._relay.run(session, mailbox)))
             outcome = await self._ask(session, text)

@@ -21,7 +21,7 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import encode_question
 from ua_tui.core.team.mailbox import Inbox, Mailbox
-from ua_tui.core.team.records import Answer, Command, SessionId
+from ua_tui.core.team.records import Answer, Command
 from ua_tui.core.text import clean_line
 
 _RETRY_SECONDS = 1.0
@@ -40,8 +40,7 @@ class QuestionRelay:
     _mailbox: Mailbox
     _inbox: Inbox
 
-    def __init__(self, session: SessionId, changed: Callable[[], None]) -> None:
-        self._id = session
+    def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._waiting: dict[str, PermissionAsked | ElicitationAsked] = {}
         self._asked: set[str] = set()
@@ -68,7 +67,7 @@ class QuestionRelay:
 
     async def run(self, session: Session, mailbox: Mailbox) -> None:
         """Relay until it is cancelled; what still waits then is withdrawn."""
-        self._mailbox, self._inbox = mailbox, Inbox(mailbox, self._id)
+        self._mailbox, self._inbox = mailbox, Inbox(mailbox)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send(session))
@@ -77,7 +76,7 @@ class QuestionRelay:
             with suppress(TeamError, TimeoutError):
                 async with asyncio.timeout(2.0):
                     for request in () if self.keeps_questions else list(self._asked):
-                        await self._mailbox.withdraw(self._id, request)
+                        await self._mailbox.withdraw(request)
 
     async def _send(self, session: Session) -> None:
         """Keep the questions of the mailbox equal to those that wait."""
@@ -89,7 +88,7 @@ class QuestionRelay:
                     if request not in self._asked:
                         await self._ask(session, event)
                 for request in self._asked - self._waiting.keys():
-                    await self._mailbox.withdraw(self._id, request)
+                    await self._mailbox.withdraw(request)
                     self._asked.discard(request)
             except TeamError as error:
                 log.warning("a question could not be shown to the team yet: %s", error)
@@ -112,7 +111,7 @@ class QuestionRelay:
             return
         # Its answer may have been taken, and did not fit.
         await self._inbox.mark_taken()
-        await self._mailbox.ask(self._id, event.request_id, question)
+        await self._mailbox.ask(event.request_id, question)
         self._asked.add(event.request_id)
 
     async def _receive(self, session: Session) -> None:

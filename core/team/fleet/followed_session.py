@@ -52,7 +52,6 @@ class FollowedSession(PastSession):
 
     Args:
         folder: the folder with its journal.
-        id: its id in the mailbox.
         mailbox: brings answers and commands to it.
         spawn: sends in the background.
         report: shows a sentence to the person.
@@ -66,7 +65,6 @@ class FollowedSession(PastSession):
     def __init__(
         self,
         folder: Path,
-        id: str,
         mailbox: Mailbox,
         *,
         spawn: Spawn,
@@ -79,7 +77,6 @@ class FollowedSession(PastSession):
         self.state = "starting"
         self.answered_here: set[str] = set()
         """The questions that were answered from here."""
-        self._id = id
         self._mailbox = mailbox
         self._spawn = spawn
         self._report = report
@@ -95,7 +92,7 @@ class FollowedSession(PastSession):
         Raises:
             TeamError: the mailbox cannot be used.
         """
-        found = [read_question(each) for each in await self._mailbox.questions(self._id)]
+        found = [read_question(each) for each in await self._mailbox.questions()]
         waiting = [_limited(event) for event in found if event is not None]
         self._questions.update((event.request_id, event) for event in waiting)
         return waiting
@@ -155,10 +152,10 @@ class FollowedSession(PastSession):
 
     async def _send_answer(self, answer: Answer) -> None:
         try:
-            found = await self._mailbox.answer(self._id, answer)
+            found = await self._mailbox.answer(answer)
             if not found.accepted and not found.by and answer.request in self._questions:
                 await asyncio.sleep(AGAIN_SECONDS)
-                found = await self._mailbox.answer(self._id, answer)
+                found = await self._mailbox.answer(answer)
         except TeamError as error:
             self.answered_here.discard(answer.request)
             self._report(f"The answer was not sent: {error}")
@@ -173,7 +170,7 @@ class FollowedSession(PastSession):
         if request not in self._questions or request in self.answered_here:
             return
         with suppress(TeamError):
-            found = await self._mailbox.answered(self._id, request)
+            found = await self._mailbox.answered(request)
             if found is not None and found.by:
                 self._report_answer(self._sentence(found))
 
@@ -216,7 +213,7 @@ class FollowedSession(PastSession):
 
     async def _send(self, command: Command) -> bool:
         try:
-            await self._mailbox.send(self._id, command)
+            await self._mailbox.send(command)
         except TeamError as error:
             what = "query" if command.kind == "submit" else "command"
             self._report(f"The {what} was not sent: {error}")

@@ -16,9 +16,9 @@ WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND w
 """Whether somebody waits for a lock in this database; the others of the server are those of other tests."""
 
 
-def receiving(mailbox: Mailbox, session: SessionId = SESSION) -> aclosing[AsyncGenerator[Received, None]]:
+def receiving(mailbox: Mailbox) -> aclosing[AsyncGenerator[Received, None]]:
     """What comes for a session."""
-    return aclosing(Inbox(mailbox, session).received())
+    return aclosing(Inbox(mailbox).received())
 
 
 def question_of(event: PermissionAsked | ElicitationAsked) -> tuple[str, str]:
@@ -26,9 +26,9 @@ def question_of(event: PermissionAsked | ElicitationAsked) -> tuple[str, str]:
     return event.request_id, encode_question(event)
 
 
-async def requests(mailbox: Mailbox, session: str = "s1") -> list[str]:
+async def requests(mailbox: Mailbox) -> list[str]:
     """The requests that wait for an answer."""
-    found = [read_question(each) for each in await mailbox.questions(session)]
+    found = [read_question(each) for each in await mailbox.questions()]
     return [each.request_id for each in found if each is not None]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.core.team.stores import SESSION, question_of, receiving
+from tests.core.team.stores import question_of, receiving
 from tests.core.team.test_fleet import lay, locked, write
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.spawn import Work
@@ -17,7 +17,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events import types as ev
 from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 ALLOWED = ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow")
@@ -36,7 +36,6 @@ class Followed:
         self._tasks: list[asyncio.Task[object]] = []
         self.session = FollowedSession(
             self.folder,
-            SESSION.id,
             self.mailbox,
             spawn=self._spawn,
             report=self.reported.append,
@@ -56,7 +55,7 @@ class Followed:
 
     async def ask(self, asked: ev.PermissionAsked = ASKED) -> list[ev.Event]:
         """Let the session ask; returns its questions as they are read here."""
-        await self.mailbox.ask(SESSION, *question_of(asked))
+        await self.mailbox.ask(*question_of(asked))
         return list(await self.session.questions())
 
     async def followed(self, *events: ev.Event) -> list[ev.Event]:
@@ -85,12 +84,12 @@ async def followed(tmp_path: Path) -> AsyncIterator[Followed]:
 
 
 @asynccontextmanager
-async def worker(mailbox: LocalMailbox, session: SessionId = SESSION) -> AsyncIterator[asyncio.Queue[object]]:
+async def worker(mailbox: LocalMailbox) -> AsyncIterator[asyncio.Queue[object]]:
     """Receive like the program that runs the session."""
     received: asyncio.Queue[object] = asyncio.Queue()
 
     async def receive() -> None:
-        async with receiving(mailbox, session) as items:
+        async with receiving(mailbox) as items:
             async for item, take in items:
                 received.put_nowait(item)
                 take()
@@ -123,7 +122,7 @@ async def test_who_comes_too_late_or_watches_reads_who_has_answered(
     await followed.ask()
     monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary\x1b[31m")
     monkeypatch.setattr("ua_tui.core.team.local_mailbox.time.time", lambda: 1_795_183_320.0)
-    await followed.mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
+    await followed.mailbox.answer(Answer(request="r1", allow=True))
     if is_late:
         followed.session.answer_permission("r1", allow=False)
     else:
@@ -137,7 +136,7 @@ async def test_who_comes_too_late_or_watches_reads_who_has_answered(
 
 async def test_what_nobody_answered_in_person_names_nobody(followed: Followed) -> None:
     await followed.ask()
-    await followed.mailbox.withdraw(SESSION, "r1")
+    await followed.mailbox.withdraw("r1")
     await followed.followed(ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
     await followed.settled()
     assert followed.reported == []
@@ -152,12 +151,12 @@ async def test_answers_wait_for_their_question(followed: Followed, monkeypatch: 
     answer = followed.mailbox.answer
     tries = 0
 
-    async def late(session: str, given: Answer) -> Answered:
+    async def late(given: Answer) -> Answered:
         nonlocal tries
         tries += 1
         if tries == 2:
-            await followed.mailbox.ask(SESSION, *question_of(ASKED))
-        return await answer(session, given)
+            await followed.mailbox.ask(*question_of(ASKED))
+        return await answer(given)
 
     monkeypatch.setattr(followed.mailbox, "answer", late)
     followed.session.answer_permission("r1", allow=True)
@@ -239,5 +238,5 @@ async def test_new_events_are_given_until_the_session_ends(followed: Followed) -
 
 async def test_a_question_that_is_no_question_is_left_out(followed: Followed) -> None:
     for request, event in (("x", "no JSON"), ("y", '{"event": "query_received"}'), ("z", "[]")):
-        await followed.mailbox.ask(SESSION, request, event)
+        await followed.mailbox.ask(request, event)
     assert await followed.session.questions() == []

@@ -27,7 +27,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.schema import grant
+from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import end_tasks
@@ -58,7 +58,7 @@ def submit(body: str) -> Command:
 class Store:
     """A mailbox for the session's program and one for each person, and what happens behind their backs."""
 
-    mailbox: Callable[[], Mailbox]
+    mailbox: Callable[..., Mailbox]
     taken_over: Callable[[SessionId], SessionId]
     kept: Callable[[], object]
     forge: Callable[[str], object]
@@ -78,7 +78,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         database: Database = request.getfixturevalue("team_database")
         add_session(database)
         return Store(
-            lambda: mailbox_of(database),
+            lambda session=SESSION: mailbox_of(database, session),
             lambda each: take_over(database, each),
             lambda: [answer for (answer,) in database.execute("SELECT answer FROM question")],
             lambda text: database.execute("UPDATE question SET answer = %s, answered_by = 'owner'", text),
@@ -89,7 +89,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         return [text for _, text, _, _, kind, _ in stored if not kind]
 
     return Store(
-        lambda: LocalMailbox(tmp_path),
+        lambda _session=SESSION: LocalMailbox(tmp_path),
         lambda each: msgspec.structs.replace(each, attempt=each.attempt + 1),
         answers,
         lambda text: forged(tmp_path, text),
@@ -101,20 +101,20 @@ def forged(folder: Path, text: str) -> None:
     mailbox = LocalMailbox(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_mailbox, "encode_answer", lambda _answer: text)
-        assert asyncio.run(mailbox.answer("s1", YES)).accepted
+        assert asyncio.run(mailbox.answer(YES)).accepted
 
 
-def mailbox_of(database: Database) -> PostgresMailbox:
-    return PostgresMailbox(Address.parse(database.url))
+def mailbox_of(database: Database, session: SessionId = SESSION) -> PostgresMailbox:
+    return PostgresMailbox(Address.parse(database.url), session)
 
 
 @asynccontextmanager
-async def taking(mailbox: Mailbox, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
+async def taking(mailbox: Mailbox) -> AsyncIterator[AsyncIterator[Received]]:
     """What comes for a session, which takes each at once, as a relay does."""
     came: asyncio.Queue[Received] = asyncio.Queue()
 
     async def take_all() -> None:
-        async with receiving(mailbox, session) as items:
+        async with receiving(mailbox) as items:
             async for item, take in items:
                 take()
                 came.put_nowait((item, lambda: None))
@@ -160,10 +160,10 @@ async def test_commands_come_once_while_a_question_is_asked(
 
     monkeypatch.setattr(Root, "write", written_late)
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
-    inbox = Inbox(worker, SESSION)
+    inbox = Inbox(worker)
     async with aclosing(inbox.received()) as items:
         for body in ("1", "2"):
-            await person.send("s1", submit(body))
+            await person.send(submit(body))
         assert [await next_of(items), await next_of(items)] == [submit("1"), submit("2")]
         # Both find what was taken, one of them while the other removes it.
         coming = asyncio.ensure_future(anext(items))
@@ -172,7 +172,7 @@ async def test_commands_come_once_while_a_question_is_asked(
         await run_ready()
         asking.set()
         await marked
-        await person.send("s1", submit("3"))
+        await person.send(submit("3"))
         item, take = await asyncio.wait_for(coming, PATIENCE)
         take()
         assert isinstance(item, Command)
@@ -181,17 +181,17 @@ async def test_commands_come_once_while_a_question_is_asked(
 
 async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> None:
     worker, ann, bob = store.mailbox(), store.mailbox(), store.mailbox()
-    inbox = Inbox(worker, SESSION)
+    inbox = Inbox(worker)
     async with aclosing(inbox.received()) as items:
-        await worker.ask(SESSION, *QUESTION)
-        (event,) = await ann.questions("s1")
+        await worker.ask(*QUESTION)
+        (event,) = await ann.questions()
         assert decode_event(event.encode()) == ASKED
-        assert await bob.questions("s1") == [event]
+        assert await bob.questions() == [event]
         if isinstance(bob, PostgresMailbox):
-            assert await bob.questions("other") == []
+            assert await store.mailbox(SessionId(id="other")).questions() == []
         both = await asyncio.gather(
-            ann.answer("s1", Answer(request="r1", allow=True, reason="Yes.")),
-            bob.answer("s1", Answer(request="r1", allow=False, reason="No.")),
+            ann.answer(Answer(request="r1", allow=True, reason="Yes.")),
+            bob.answer(Answer(request="r1", allow=False, reason="No.")),
         )
         answer = await next_of(items)
         accepted = both.index(Answered(accepted=True))
@@ -202,13 +202,13 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
         assert late.by
         assert late.at is not None
         assert abs(late.at - time.time()) < 60
-        assert await ann.questions("s1") == []
+        assert await ann.questions() == []
         # Whoever asks nothing gets no answer.
-        assert await ann.answer("s1", Answer(request="r2")) == Answered(accepted=False, by="", at=None)
+        assert await ann.answer(Answer(request="r2")) == Answered(accepted=False, by="", at=None)
         # An answer that did not fit is asked for again, and comes again.
         await inbox.mark_taken()
-        await worker.ask(SESSION, *QUESTION)
-        assert (await ann.answer("s1", Answer(request="r1", action="decline"))).accepted
+        await worker.ask(*QUESTION)
+        assert (await ann.answer(Answer(request="r1", action="decline"))).accepted
         assert await next_of(items) == Answer(request="r1", action="decline")
     # It may have had a secret.
     assert store.kept() == [""]
@@ -216,36 +216,36 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
 
 async def test_what_was_sent_before_is_received_once_and_in_order(store: Store) -> None:
     worker, person = store.mailbox(), store.mailbox()
-    await worker.ask(SESSION, *QUESTION)
-    await person.answer("s1", Answer(request="r1", allow=True, values={"a": 1}))
+    await worker.ask(*QUESTION)
+    await person.answer(Answer(request="r1", allow=True, values={"a": 1}))
     for command in (submit(" One\0 more? "), Command(kind="interrupt", body="ignored"), submit("Two")):
-        await person.send("s1", command)
+        await person.send(command)
     async with receiving(worker) as items:
         assert [await next_of(items) for _ in range(4)] == [
             Answer(request="r1", allow=True, values={"a": 1}), submit(clean("One\0 more?")), INTERRUPT, submit("Two"),
         ]  # fmt: skip
-        await person.send("s1", INTERRUPT)
+        await person.send(INTERRUPT)
         assert await next_of(items) == INTERRUPT
 
 
 async def test_a_withdrawn_question_and_one_of_a_lost_worker_wait_no_longer(store: Store) -> None:
-    worker, person, other = store.mailbox(), store.mailbox(), store.mailbox()
-    await worker.ask(SESSION, *QUESTION)
-    await worker.withdraw(SESSION, "r1")
-    assert await person.questions("s1") == []
-    assert await person.answer("s1", YES) == Answered(accepted=False)
-    await worker.ask(SESSION, *QUESTION)
-    second = store.taken_over(SESSION)
+    worker, person = store.mailbox(), store.mailbox()
+    await worker.ask(*QUESTION)
+    await worker.withdraw("r1")
+    assert await person.questions() == []
+    assert await person.answer(YES) == Answered(accepted=False)
+    await worker.ask(*QUESTION)
+    other = store.mailbox(store.taken_over(SESSION))
     if isinstance(worker, PostgresMailbox):
         # In a folder its lock keeps the other program away.
         with pytest.raises(TeamError, match="continues this session"):
-            await worker.ask(SESSION, "r2", "{}")
-    async with receiving(other, second) as items:
-        await person.send("s1", INTERRUPT)
+            await worker.ask("r2", "{}")
+    async with receiving(other) as items:
+        await person.send(INTERRUPT)
         assert await next_of(items) == INTERRUPT
-        assert await person.questions("s1") == []
-        await other.ask(second, *QUESTION)
-        assert (await person.answer("s1", YES)).accepted
+        assert await person.questions() == []
+        await other.ask(*QUESTION)
+        assert (await person.answer(YES)).accepted
         assert await next_of(items) == YES
 
 
@@ -264,7 +264,7 @@ def test_a_hostile_answer_allows_nothing(text: str) -> None:
 
 async def test_an_answer_that_cannot_be_read_allows_nothing(store: Store) -> None:
     worker = store.mailbox()
-    await worker.ask(SESSION, *QUESTION)
+    await worker.ask(*QUESTION)
     await asyncio.to_thread(store.forge, '{"request": 5}')
     async with receiving(worker) as items:
         found = await next_of(items)
@@ -276,28 +276,28 @@ async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_pa
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
     other = tmp_path / "other"
     other.mkdir()
-    await LocalMailbox(other).ask(SESSION, *QUESTION)
-    assert (await LocalMailbox(other).answer("s1", YES)).accepted
-    await LocalMailbox(other).send("s1", submit("Forged"))
+    await LocalMailbox(other).ask(*QUESTION)
+    assert (await LocalMailbox(other).answer(YES)).accepted
+    await LocalMailbox(other).send(submit("Forged"))
     async with receiving(worker) as items:
-        await worker.ask(SESSION, *QUESTION)
+        await worker.ask(*QUESTION)
         here, there = (folder / LETTERS / "letters.json" for folder in (tmp_path, other))
         stored, other_one = (json.loads(each.read_text()) for each in (here, there))
         forged = stored | {"all": stored["all"] + [each for each in other_one["all"] if not each[4]]}
         for text in (there.read_text(), json.dumps(forged), '{"all": 7', ""):
             here.write_text(text)
-            assert await person.questions("s1") == []
-        await person.send("s1", submit("Own"))
+            assert await person.questions() == []
+        await person.send(submit("Own"))
         assert await next_of(items) == submit("Own")
 
 
 async def test_messages_have_limits(store: Store) -> None:
     person = store.mailbox()
     with pytest.raises(TeamError, match="larger than 256 KB"):
-        await person.answer("s1", Answer(request="r1", reason="x" * LARGEST))
+        await person.answer(Answer(request="r1", reason="x" * LARGEST))
     for body, why in (("x" * (LARGEST + 1), "larger than 256 KB"), (" \n ", "empty")):
         with pytest.raises(TeamError, match=why):
-            await person.send("s1", submit(body))
+            await person.send(submit(body))
 
 
 def test_a_question_that_is_too_large_is_refused() -> None:
@@ -340,20 +340,20 @@ async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team
     add_session(team_database)
     add_session(team_database, other)
     worker, person = mailbox_of(team_database), mailbox_of(team_database)
-    async with taking(worker, SESSION) as items, taking(worker, other) as others:
-        await person.send("s1", submit("One"))
+    async with taking(worker) as items, taking(mailbox_of(team_database, other)) as others:
+        await person.send(submit("One"))
         assert await next_of(items) == submit("One")
         # As when the server ends all connections.
         team_database.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        await person.send("s1", submit("Two"))
+        await person.send(submit("Two"))
         assert await next_of(items) == submit("Two")
         await asyncio.to_thread(take_over, team_database)
-        await person.send("s1", submit("Three"))
+        await person.send(submit("Three"))
         # What is for the other session is read after it.
-        await person.send("s2", submit("Four"))
+        await mailbox_of(team_database, other).send(submit("Four"))
         assert await next_of(others) == submit("Four")
         await assert_nothing_came(items)
         # It is noted as read after it was received.
@@ -372,17 +372,17 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
     add_session(team_database)
     person = mailbox_of(team_database)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
-        worker = PostgresMailbox(Address.parse(proxy.url(team_database.tcp)))
-        await worker.ask(SESSION, *QUESTION)
-        async with taking(worker, SESSION) as items:
+        worker = PostgresMailbox(Address.parse(proxy.url(team_database.tcp)), SESSION)
+        await worker.ask(*QUESTION)
+        async with taking(worker) as items:
             for given in (YES, submit("One")):
                 # The worker marks nothing as read before the rows are locked.
                 proxy.pause()
                 with psycopg.connect(team_database.url, options="-c search_path=ua_tui") as lock:
                     if isinstance(given, Answer):
-                        assert (await person.answer("s1", given)).accepted
+                        assert (await person.answer(given)).accepted
                     else:
-                        await person.send("s1", given)
+                        await person.send(given)
                     # Whoever marks it as read waits, and never learns that it is marked.
                     lock.execute("SELECT FROM question FOR UPDATE")
                     lock.execute("SELECT FROM command FOR UPDATE")
@@ -395,7 +395,7 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
                 proxy.cut()
                 proxy.resume()
             # Each once.
-            await person.send("s1", submit("Two"))
+            await person.send(submit("Two"))
             assert await next_of(items) == submit("Two")
             await assert_nothing_came(items)
 
@@ -403,13 +403,13 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
 async def test_a_question_that_is_asked_again_keeps_its_unread_answer(team_database: Database) -> None:
     add_session(team_database)
     mailbox = mailbox_of(team_database)
-    await mailbox.ask(SESSION, *QUESTION)
-    assert (await mailbox.answer("s1", YES)).accepted
+    await mailbox.ask(*QUESTION)
+    assert (await mailbox.answer(YES)).accepted
     # As when it is not known whether it was asked.
-    await mailbox.ask(SESSION, *QUESTION)
+    await mailbox.ask(*QUESTION)
     async with receiving(mailbox) as items:
         assert await next_of(items) == YES
-    await mailbox.ask(SESSION, *QUESTION)
+    await mailbox.ask(*QUESTION)
     assert await requests(mailbox) == ["r1"]
 
 
@@ -417,15 +417,15 @@ async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_atte
     team_database: Database,
 ) -> None:
     add_session(team_database)
-    worker, person, other = (mailbox_of(team_database) for _ in range(3))
+    worker, person = mailbox_of(team_database), mailbox_of(team_database)
     read = "this sends data out; since {} the agent has read text from a website"
     first = replace(ASKED, reason=read.format("23:59 on 28 November"))
     async with receiving(worker) as items:
-        await worker.ask(SESSION, *question_of(first))
-        assert (await person.answer("s1", YES)).accepted
+        await worker.ask(*question_of(first))
+        assert (await person.answer(YES)).accepted
         # It ends before it has the answer, which was read.
         assert (await asyncio.wait_for(anext(items), PATIENCE))[0] == YES
-    second = await asyncio.to_thread(take_over, team_database)
+    other = mailbox_of(team_database, await asyncio.to_thread(take_over, team_database))
     # The tools of its server are known now, so that more may be answered, and were read later.
     known = replace(
         first,
@@ -436,9 +436,9 @@ async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_atte
         acts_here=True,
         once_only=True,
     )
-    async with receiving(other, second) as items:
-        await other.ask(second, *question_of(replace(known, request_id="r3", input={"to": "Bob"})))
-        await other.ask(second, *question_of(known))
+    async with receiving(other) as items:
+        await other.ask(*question_of(replace(known, request_id="r3", input={"to": "Bob"})))
+        await other.ask(*question_of(known))
         assert await next_of(items) == replace(YES, request="r2")
         assert await requests(person) == ["r3"]
 
@@ -447,13 +447,15 @@ async def test_one_connection_receives_for_all_sessions(team_database: Database)
     sessions = [SessionId(id=f"s{number}", job="j1") for number in range(5)]
     for session in sessions:
         add_session(team_database, session)
-    mailbox, person = mailbox_of(team_database), mailbox_of(team_database)
     async with AsyncExitStack() as stack:
-        received = [await stack.enter_async_context(receiving(mailbox, session)) for session in sessions]
+        shared = await stack.enter_async_context(sharing(Address.parse(team_database.url), 1))
+        mailboxes = [PostgresMailbox(shared, session) for session in sessions]
+        received = [await stack.enter_async_context(receiving(each)) for each in mailboxes]
         for session, items in zip(sessions, received, strict=True):
-            await person.send(session.id, submit(session.id))
+            await mailbox_of(team_database, session).send(submit(session.id))
             assert await next_of(items) == submit(session.id)
-        await until_in_thread(lambda: team_database.execute(CLIENTS) == [(1,)])
+        # One is that of the pool, and one listens.
+        await until_in_thread(lambda: team_database.execute(CLIENTS) == [(2,)])
     await until_in_thread(lambda: team_database.execute(CLIENTS) == [(0,)])
 
 
@@ -462,20 +464,20 @@ async def test_members_of_the_team_answer_in_their_name(cluster: Cluster, team_d
     name = cluster.make_role(f"ann_{team_database.name}")
     grant(Address.parse(team_database.url), name)
     worker = mailbox_of(team_database)
-    ann = PostgresMailbox(Address.parse(cluster.url(team_database.name, name)))
-    await worker.ask(SESSION, *QUESTION)
+    ann = PostgresMailbox(Address.parse(cluster.url(team_database.name, name)), SESSION)
+    await worker.ask(*QUESTION)
     assert await requests(ann) == ["r1"]
-    assert (await ann.answer("s1", YES)).accepted
-    late = await worker.answer("s1", YES)
+    assert (await ann.answer(YES)).accepted
+    late = await worker.answer(YES)
     assert (late.accepted, late.by) == (False, name)
-    await ann.send("s1", INTERRUPT)
+    await ann.send(INTERRUPT)
     with pytest.raises(TeamError, match="no such session"):
-        await ann.send("s9", INTERRUPT)
+        await PostgresMailbox(ann._address, SessionId(id="s9")).send(INTERRUPT)
     # A session that is not shared is nobody else's business.
     team_database.execute("UPDATE session SET shared = false")
-    await worker.ask(SESSION, *QUESTION)
-    assert await ann.questions("s1") == []
-    assert not (await ann.answer("s1", YES)).accepted
+    await worker.ask(*QUESTION)
+    assert await ann.questions() == []
+    assert not (await ann.answer(YES)).accepted
 
 
 async def test_a_member_of_the_owners_role_works_as_it(cluster: Cluster, team_database: Database) -> None:
@@ -486,15 +488,15 @@ async def test_a_member_of_the_owners_role_works_as_it(cluster: Cluster, team_da
     for table in ("batch", "job", "session", "action", "question", "command"):
         team_database.execute(f"ALTER TABLE ua_tui.{table} OWNER TO {owners}")
     address = Address.parse(cluster.url(team_database.name, name))
-    worker, person = PostgresMailbox(address), mailbox_of(team_database)
+    worker, person = PostgresMailbox(address, SESSION), mailbox_of(team_database)
     async with receiving(worker) as items:
-        await worker.ask(SESSION, *QUESTION)
-        await person.answer("s1", YES)
+        await worker.ask(*QUESTION)
+        await person.answer(YES)
         assert await next_of(items) == YES
-        await person.send("s1", INTERRUPT)
+        await person.send(INTERRUPT)
         assert await next_of(items) == INTERRUPT
-        await worker.ask(SESSION, *QUESTION)
-        await worker.withdraw(SESSION, "r1")
+        await worker.ask(*QUESTION)
+        await worker.withdraw("r1")
     ledger = SessionActions(address, SESSION)
     assert await ledger.begin({"k": "Bash"}, "t1", lambda: False) == []
     await ledger.finish("t1", ok=True, result="ok")

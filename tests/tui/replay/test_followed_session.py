@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from tests.core.team.fleet_rows import add_session
-from tests.core.team.stores import SESSION, question_of, requests
+from tests.core.team.stores import question_of, requests
 from tests.core.team.test_fleet import lay, locked, write
 from tests.core.team.test_followed_session import worker
 from tests.postgres_server import Database
@@ -64,7 +64,7 @@ async def local(
     folder = lay(base, "session_20261121_140200", *events)
     mailbox = LocalMailbox(folder)
     with locked(folder):
-        source = FollowedSource(folder, SESSION.id, mailbox, where="worker-1", owner="mary")
+        source = FollowedSource(folder, mailbox, where="worker-1", owner="mary")
         async with following(base, source) as (app, pilot):
             yield app, pilot, mailbox, folder
 
@@ -89,7 +89,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         assert "Write to mary's session on worker-1" in screen_text(app)
         write(folder, [ev.TextDelta(query_id="q1", message_id="m1", text="Two **bicycles**")])
         await until(lambda: "Two bicycles" in conversation(app))
-        await mailbox.ask(SESSION, *question_of(ASKED))
+        await mailbox.ask(*question_of(ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         await pilot.press("a")
@@ -100,7 +100,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         form = ev.ElicitationAsked(
             request_id="e1", server="notes", message="Which?", fields=[ev.FormField(name="name")]
         )
-        await mailbox.ask(SESSION, *question_of(form))
+        await mailbox.ask(*question_of(form))
         write(folder, [form])
         await asks(app, ServerFormScreen)
         await pilot.press("ctrl+n")
@@ -120,9 +120,9 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
 async def test_a_question_that_waits_already_is_asked_once(tmp_path: Path) -> None:
     folder = lay(tmp_path, "session_20261121_140200", ASKED)
     mailbox = LocalMailbox(folder)
-    await mailbox.ask(SESSION, *question_of(ASKED))
+    await mailbox.ask(*question_of(ASKED))
     with locked(folder):
-        async with following(tmp_path, FollowedSource(folder, SESSION.id, mailbox)) as (
+        async with following(tmp_path, FollowedSource(folder, mailbox)) as (
             app,
             pilot,
         ):
@@ -139,17 +139,17 @@ async def test_a_dialog_closes_when_someone_else_answers_or_another_worker_conti
 ) -> None:
     monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary [b]")
     async with local(tmp_path) as (app, _, mailbox, folder):
-        await mailbox.ask(SESSION, *question_of(ASKED))
+        await mailbox.ask(*question_of(ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
         write(folder, [ev.SessionStarted(session_id="s", workspace="/w", cwd="/", version=VERSION)])
         await until(lambda: len(app.screen_stack) == 1)
         again = ev.PermissionAsked(request_id="r2", tool_name="Bash", input={"command": "ls"})
-        await mailbox.ask(SESSION, *question_of(again))
+        await mailbox.ask(*question_of(again))
         write(folder, [ev.QueryReceived(query_id="q2", text="Go on"), again])
         await asks(app, PermissionScreen)
         assert app.state == "running"
-        await mailbox.answer(SESSION.id, Answer(request="r2", allow=True))
+        await mailbox.answer(Answer(request="r2", allow=True))
         write(folder, [ev.PermissionAnswered(request_id="r2", tool_name="Bash", decision="allow")])
         await until(lambda: len(app.screen_stack) == 1)
         await until(lambda: "Answered by mary [b] at " in notices(app))
@@ -192,7 +192,7 @@ async def test_escape_leads_back_and_decides_nothing(tmp_path: Path) -> None:
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
         for request in ("r1", "r2"):
             asked = replace(ASKED, request_id=request)
-            await mailbox.ask(SESSION, *question_of(asked))
+            await mailbox.ask(*question_of(asked))
             write(folder, [asked])
         await asks(app, PermissionScreen)
         assert "Decide later" in screen_text(app)
@@ -208,7 +208,7 @@ async def test_escape_leads_back_and_decides_nothing(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(lambda: len(app.screen_stack) == 1)
         # Somebody else has answered it: nothing waits any more.
-        await mailbox.answer(SESSION.id, Answer(request="r2", allow=True))
+        await mailbox.answer(Answer(request="r2", allow=True))
         write(folder, [ev.PermissionAnswered(request_id="r2", tool_name="Bash", decision="allow")])
         await until(lambda: "Answered by" in notices(app))
         await pilot.press("alt+a")
@@ -227,13 +227,13 @@ async def test_a_key_for_a_question_that_somebody_else_answered_answers_no_other
 ) -> None:
     monkeypatch.setattr("ua_tui.core.team.local_mailbox._user", lambda: "mary")
     async with local(tmp_path) as (app, pilot, mailbox, folder), worker(mailbox) as received:
-        await mailbox.ask(SESSION, *question_of(ASKED))
+        await mailbox.ask(*question_of(ASKED))
         write(folder, [ASKED])
         await asks(app, PermissionScreen)
-        await mailbox.answer(SESSION.id, Answer(request="r1", allow=True))
+        await mailbox.answer(Answer(request="r1", allow=True))
         assert await asyncio.wait_for(received.get(), PATIENCE) == Answer(request="r1", allow=True)
         second = replace(ASKED, request_id="r2")
-        await mailbox.ask(SESSION, *question_of(second))
+        await mailbox.ask(*question_of(second))
         write(folder, [ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="allow"), second])
         await until(lambda: isinstance(app.screen, PermissionScreen) and app.screen.event.request_id == "r2")
         await asks(app, PermissionScreen)
@@ -250,7 +250,7 @@ async def test_a_key_for_a_question_that_somebody_else_answered_answers_no_other
 
 async def test_the_end_of_the_session_closes_the_prompt(tmp_path: Path) -> None:
     folder = lay(tmp_path)
-    source = FollowedSource(folder, SESSION.id, LocalMailbox(folder))
+    source = FollowedSource(folder, LocalMailbox(folder))
     with ExitStack() as running:
         running.enter_context(locked(folder))
         async with following(tmp_path, source) as (app, pilot):
@@ -268,7 +268,7 @@ async def test_a_session_that_has_not_begun_is_waited_for(tmp_path: Path) -> Non
     folder = tmp_path / "session_20261121_140200"
     folder.mkdir()
     (folder / ".lock").touch()
-    source = FollowedSource(folder, SESSION.id, LocalMailbox(folder))
+    source = FollowedSource(folder, LocalMailbox(folder))
     with locked(folder):
         clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
         app = UaTuiApp(Settings(workspace_base=tmp_path), source, clipboard=clipboard)
@@ -285,7 +285,7 @@ async def test_a_session_can_be_stopped_before_it_is_read(tmp_path: Path) -> Non
     folder.mkdir()
     (folder / ".lock").touch()
     mailbox = LocalMailbox(folder)
-    source = FollowedSource(folder, SESSION.id, mailbox, owner="mary")
+    source = FollowedSource(folder, mailbox, owner="mary")
     with locked(folder):
         app = UaTuiApp(Settings(workspace_base=tmp_path), source, state_dir=tmp_path / "state")
         async with app.run_test(size=(120, 40)) as pilot, worker(mailbox) as received:
@@ -304,7 +304,7 @@ async def test_keys_from_before_the_first_frame_are_not_for_the_prompt_of_anothe
     tmp_path: Path,
 ) -> None:
     folder = lay(tmp_path, "session_20261121_140200")
-    source = FollowedSource(folder, SESSION.id, LocalMailbox(folder))
+    source = FollowedSource(folder, LocalMailbox(folder))
     app = UaTuiApp(Settings(workspace_base=tmp_path), source, state_dir=tmp_path / "state")
     paused = app.key_queue.pause
 
@@ -335,7 +335,7 @@ async def test_a_database_that_is_away_can_be_tried_again(tmp_path: Path) -> Non
     place = Away(Address.parse("postgresql://owner@db.example/desk"), "s1")
     mailbox: Mailbox = LocalMailbox(folder)
     with locked(folder):
-        source = FollowedSource(place, SESSION.id, mailbox)
+        source = FollowedSource(place, mailbox)
         app = UaTuiApp(Settings(workspace_base=tmp_path), source)
         async with app.run_test(size=(120, 40)) as pilot:
             await asks(app, ErrorScreen)
@@ -363,13 +363,12 @@ async def test_a_session_of_the_team_is_followed_through_its_database(
         add_line(team_database, seq, event)
     address = Address.parse(team_database.url)
     source = await make_source("a", address, None)
-    mine = SessionId(id="a", job="j-a")
-    mailbox = PostgresMailbox(address)
+    mailbox = PostgresMailbox(address, SessionId(id="a", job="j-a"))
     async with following(tmp_path, source) as (app, pilot):
         assert "Compare bicycles" in conversation(app)
         add_line(team_database, 3, ev.TextDelta(query_id="q1", message_id="m1", text="Two bicycles"))
         await until(lambda: "Two bicycles" in conversation(app))
-        await mailbox.ask(mine, *question_of(ASKED))
+        await mailbox.ask(*question_of(ASKED))
         add_line(team_database, 4, ASKED)
         await asks(app, PermissionScreen)
         await pilot.press("a")

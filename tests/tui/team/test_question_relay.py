@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.team.stores import SESSION, receiving, requests
+from tests.core.team.stores import receiving, requests
 from tests.tui.fixture_types import Patch
 from tests.waiting import until, until_in_thread
 from ua_tui.core.errors import FormError, TeamError
@@ -17,7 +17,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.team.letters import LARGEST
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Command, SessionId
+from ua_tui.core.team.records import Answer, Command
 from ua_tui.tui.team.question_relay import QuestionRelay
 
 CALL = ev.PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
@@ -58,7 +58,7 @@ class Desk:
         self.session = NoteSession()
         self.changes = 0
         self.worker, self.person = LocalMailbox(path), LocalMailbox(path)
-        self.relay = QuestionRelay(SESSION, self._note_change)
+        self.relay = QuestionRelay(self._note_change)
 
     def _note_change(self) -> None:
         self.changes += 1
@@ -94,7 +94,7 @@ async def test_a_call_is_answered_by_the_team(desk: Desk) -> None:
         await desk.waiting("r1")
         # A rule for the whole machine is not somebody else's to make.
         await desk.person.answer(
-            "s1", Answer(request="r1", allow=True, scope="user", patterns=("send",), input={"to": "Bob"})
+            Answer(request="r1", allow=True, scope="user", patterns=("send",), input={"to": "Bob"})
         )
         request, given = await desk.told(1)
         assert (request, given["allow"], given["scope"]) == ("r1", True, "session")
@@ -111,9 +111,9 @@ async def test_a_question_that_was_answered_elsewhere_is_withdrawn(desk: Desk) -
         await desk.waiting("r1", "r2")
         desk.relay.handle_event(ev.PermissionAnswered(request_id="r1", tool_name="x", decision="deny"))
         await desk.waiting("r2")
-        assert not (await desk.person.answer("s1", Answer(request="r1", allow=True))).accepted
+        assert not (await desk.person.answer(Answer(request="r1", allow=True))).accepted
     # So is what still waits at the end.
-    assert await desk.person.questions("s1") == []
+    assert await desk.person.questions() == []
 
 
 async def test_an_answer_that_comes_while_the_session_ends_is_not_taken(desk: Desk) -> None:
@@ -121,7 +121,7 @@ async def test_an_answer_that_comes_while_the_session_ends_is_not_taken(desk: De
         desk.relay.handle_event(CALL)
         await desk.waiting("r1")
         desk.relay.is_leaving = True
-        await desk.person.answer("s1", Answer(request="r1", allow=True))
+        await desk.person.answer(Answer(request="r1", allow=True))
         await desk.waiting()
     async with receiving(desk.worker) as items:
         item, _ = await anext(items)
@@ -136,8 +136,8 @@ async def test_what_cannot_be_handled_is_given_up(desk: Desk, monkeypatch: Patch
 
     async with desk.at_work():
         monkeypatch.setattr(desk.session, "steer", fail_once)
-        await desk.person.send("s1", Command(kind="submit", body="One"))
-        await desk.person.send("s1", Command(kind="submit", body="Two"))
+        await desk.person.send(Command(kind="submit", body="One"))
+        await desk.person.send(Command(kind="submit", body="Two"))
         assert await desk.told(1) == "Two"
 
 
@@ -146,10 +146,10 @@ async def test_a_form_is_asked_for_again_if_its_answer_does_not_fit(desk: Desk) 
     async with desk.at_work():
         desk.relay.handle_event(FORM)
         await desk.waiting("r2")
-        await desk.person.answer("s1", Answer(request="r2", action="accept", values={"nights": "many"}))
+        await desk.person.answer(Answer(request="r2", action="accept", values={"nights": "many"}))
         await until(lambda: not desk.session.refuses)
         await desk.waiting("r2")
-        await desk.person.answer("s1", Answer(request="r2", action="accept", values={"nights": 2}))
+        await desk.person.answer(Answer(request="r2", action="accept", values={"nights": 2}))
         assert await desk.told(1) == ("r2", "accept", {"nights": 2})
         desk.relay.handle_event(ev.ElicitationAnswered(request_id="r2", server="desk", action="accept"))
         await desk.waiting()
@@ -157,8 +157,8 @@ async def test_a_form_is_asked_for_again_if_its_answer_does_not_fit(desk: Desk) 
 
 async def test_commands_come_to_the_session(desk: Desk) -> None:
     async with desk.at_work():
-        await desk.person.send("s1", Command(kind="submit", body="Shorter, please"))
-        await desk.person.send("s1", Command(kind="interrupt"))
+        await desk.person.send(Command(kind="submit", body="Shorter, please"))
+        await desk.person.send(Command(kind="interrupt"))
         assert await desk.told(1) == "Shorter, please"
         # It is about to begin: it is stopped when it runs.
         await until(lambda: desk.relay.stopped_by == getpass.getuser())
@@ -181,10 +181,10 @@ async def test_a_question_is_asked_when_the_store_can_be_reached_again(
     monkeypatch.setattr("ua_tui.tui.team.question_relay._RETRY_SECONDS", 0.01)
     ask, failures = desk.worker.ask, [TeamError("no server"), RuntimeError("odd")]
 
-    async def fail_first(session: SessionId, request: str, event: str) -> None:
+    async def fail_first(request: str, event: str) -> None:
         if failures:
             raise failures.pop()
-        await ask(session, request, event)
+        await ask(request, event)
 
     monkeypatch.setattr(desk.worker, "ask", fail_first)
     async with desk.at_work():

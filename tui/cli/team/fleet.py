@@ -20,6 +20,7 @@ from ua_tui.core.team.fleet.rows import WORDS, Fleet, FleetBatch, FleetRow, Flee
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import PostgresMailbox
+from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.restore import SessionMirror
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import optional_address, settings_of
@@ -151,9 +152,9 @@ async def make_source(session: str, address: Address | None, folder: Path | None
     if address is None:
         if folder is None:
             raise TeamError("a session of this machine is followed in its folder: give --folder")
-        return FollowedSource(folder, session, LocalMailbox(folder))
+        return FollowedSource(folder, LocalMailbox(folder))
 
     row = await find_session(address, session)
-    mailbox = PostgresMailbox(address) if row.takes_answers else None
+    mailbox = PostgresMailbox(address, SessionId(id=session)) if row.takes_answers else None
     place = folder or SessionMirror(address, session)
-    return FollowedSource(place, session, mailbox, where=row.where, owner=row.owner)
+    return FollowedSource(place, mailbox, where=row.where, owner=row.owner)
