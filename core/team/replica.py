@@ -1,7 +1,4 @@
-"""Copies a session to PostgreSQL while it runs: journal, transcripts, files, and the row that shows its state.
-
-Start with `open_replica`.
-"""
+"""Copies a session to PostgreSQL while it runs: journal, transcripts, files, and the row that shows its state."""
 
 from __future__ import annotations
 

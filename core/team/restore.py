@@ -111,10 +111,6 @@ class SessionMirror:
 
     It holds the lock of the folder as long as the session runs, so that it counts as running elsewhere. Large files are
     not brought. It can be started again after a failure.
-
-    Args:
-        address: the database.
-        session_id: the id of the session there.
     """
 
     def __init__(self, address: Address, session_id: str) -> None:

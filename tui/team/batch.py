@@ -32,12 +32,7 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(kw_only=True)
 class BatchRun:
-    """One run of the command: submits a batch, waits for it, and has its results.
-
-    Attributes:
-        store: where the jobs are.
-        reporter: gets the progress.
-    """
+    """One run of the command: submits a batch, waits for it, and has its results."""
 
     store: PostgresJobs
     reporter: Reporter

@@ -34,11 +34,7 @@ def counts_line(counts: Counts) -> str:
 
 
 class Reporter:
-    """A line for each job that is over, for a file or a pipe; close it at the end.
-
-    Args:
-        in_place: show one line that changes instead, for a terminal.
-    """
+    """A line for each job that is over, or `in_place`, for a terminal, one line that changes; close it at the end."""
 
     def __init__(self, *, in_place: bool = False) -> None:
         self._in_place = in_place

@@ -87,12 +87,7 @@ _Row = dict[str, Any]
 
 
 class DatabaseSessions:
-    """Keeps the sessions, batches and workers of a team up to date. Belongs to one event loop.
-
-    Args:
-        address: the team's database.
-        changed: called when it was read.
-    """
+    """Keeps the sessions, batches and workers of a team up to date, and calls `changed` when it has read them."""
 
     def __init__(self, address: Address, changed: Callable[[], None]) -> None:
         self._address = address

@@ -76,11 +76,7 @@ class JournalActivity:
 
 
 class LocalSessions:
-    """Reads what there is on this machine; the methods block, so call them in a thread, one at a time.
-
-    Args:
-        index: lists the sessions.
-    """
+    """Reads what there is on this machine; the methods block, so call them in a thread, one at a time."""
 
     def __init__(self, index: SessionIndex) -> None:
         self._index = index

@@ -65,9 +65,7 @@ class Beat:
 class PostgresJobs:
     """Batches and jobs of a team. Every method raises `TeamError` if the database cannot be used.
 
-    Args:
-        address: the database.
-        within: how many seconds the statements of a submission or a heartbeat may take, if not `ANSWER_S`.
+    The statements of a submission or a heartbeat may take `within` seconds, if not `ANSWER_S`.
     """
 
     def __init__(self, address: Address, *, within: float | None = None) -> None:

@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
 from ua_tui.core.team.jobs.schedules import run_due
-from ua_tui.core.team.records import Job, JobClaim
+from ua_tui.core.team.records import Job, JobClaim, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -235,20 +235,19 @@ class QueueWorker:
             running.stop.set()
             if outcome.state == "put_off":
                 self._report(f"the workers of the team will claim no jobs for {PUT_OFF_SECONDS:.0f} s")
-            is_ours = await self._persist(lambda: self._jobs.finish(claim, outcome))
-            if not is_ours and outcome.state != "waiting":
+            if not await self._finish(claim, outcome) and outcome.state != "waiting":
                 log.warning("job %s now belongs to another worker: its end was not recorded", claim.job.id)
         finally:
             del self._running[claim.session.key]
             running.over.set()
             self._wake.set()
 
-    async def _persist(self, record: Callable[[], Awaitable[bool]]) -> bool:
+    async def _finish(self, claim: JobClaim, outcome: Outcome) -> bool:
         """Record the end of a job, again until that succeeds; returns whether the job was still ours."""
         until = None
         while True:
             try:
-                return await record()
+                return await self._jobs.finish(claim, outcome)
             except TeamError as error:
                 if not is_temporary(error):
                     log.error("the end of a job cannot be recorded", exc_info=error)

@@ -62,12 +62,7 @@ _QUESTIONS: dict[Operation, tuple[str, str, str, str]] = {
 
 
 class FleetScreen(Modal[None]):
-    """Lists the fleet, and follows what changes.
-
-    Args:
-        source: has the sessions.
-        now: the time, in seconds since the epoch.
-    """
+    """Lists the fleet, and follows what changes; `now` gives the time, in seconds since the epoch."""
 
     PARTS = (FleetList,)
     BINDINGS = bindings("FleetScreen")
@@ -222,8 +217,7 @@ class FleetScreen(Modal[None]):
         facts += describe_counts(counts)
         facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []
         self._show_progress(part, progress)
-        address = self._source.address
-        place = str(self._source.index.sessions) if address is None else str(address)
+        place = str(self._source.address or self._source.index.sessions)
         name = "Fleet" if self._shown == "sessions" else f"Fleet · {self._shown}"
         self.query_one(TitleLine).show(name, place=place, facts=" · ".join(facts))
 

@@ -24,11 +24,7 @@ _BAR = 12
 
 
 class FleetList(ColumnList[Any]):
-    """Rows of one `kind`, some of which are `marked` for the next key, by their ids; each kind has its own cursor.
-
-    Args:
-        now: the time, in seconds since the epoch.
-    """
+    """Rows of one `kind`, some of which are `marked` for the next key, by their ids; each kind has its own cursor."""
 
     BINDINGS = bindings("FleetList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
