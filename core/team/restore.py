@@ -238,14 +238,12 @@ class _Pull:
     async def transcripts(self) -> None:
         """Write the transcripts of the session's conversations; a name that leads elsewhere is skipped."""
         for (path,) in await self._fetch(_TRANSCRIPTS, (self.session.id, JOURNAL)):
-            reason: object = "it is not a transcript"
-            if _TRANSCRIPT.fullmatch(path) is not None:
-                try:
-                    await self.pieces(path)
-                    continue
-                except WorkspaceError as error:
-                    reason = error
-            log.warning("%s of the session is skipped: %s", clean_line(path, 100), reason)
+            try:
+                if _TRANSCRIPT.fullmatch(path) is None:
+                    raise WorkspaceError("it is not a transcript")
+                await self.pieces(path)
+            except WorkspaceError as error:
+                log.warning("%s of the session is skipped: %s", clean_line(path, 100), error)
 
     async def files(self) -> list[Any]:
         """The rows of files that may be written to the folder, those stored first first."""
