@@ -49,7 +49,7 @@ class KeyQueue:
         self._held: deque[events.Key | events.Paste] = deque()
 
     def pause(self) -> None:
-        """Hold all keys until `resume`: the widgets they are for do not exist yet."""
+        """Until `resume` hold all keys, and ignore the mouse: the widgets they are for do not exist yet."""
         self._waiting_for = _NOBODY
 
     def drop(self) -> None:
@@ -62,6 +62,8 @@ class KeyQueue:
 
     async def handle(self, event: events.Event) -> None:
         """Deliver an event; hold it if it is a key or a paste, and an earlier one is not done."""
+        if isinstance(event, events.MouseEvent) and self._waiting_for == _NOBODY:
+            return
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await self._deliver(event)
         elif not self._waiting_for:

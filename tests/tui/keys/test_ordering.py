@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pytest
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
@@ -23,6 +24,7 @@ from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.widgets.placeholder import Placeholder
 
 NAMED = {"\x15": "ctrl+u", "\t": "tab", "\x1b": "escape", "\r": "enter"}
 
@@ -73,6 +75,24 @@ async def test_keys_go_where_the_ones_before_them_led(tmp_path: Path) -> None:
         app.key_queue._target = ConversationPane()
         burst(app, "/x")
         await until(lambda: pane.search.query.text == "x")
+
+
+async def test_a_click_before_the_panes_are_there_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    remove, clicked = Placeholder.remove, []
+
+    async def remove_and_click(box: Placeholder) -> None:
+        await remove(box)
+        # Now there is neither the box nor the pane.
+        clicked.append(box.id)
+        await app.on_event(events.MouseDown(app.screen, 99, 29, 0, 0, 1, False, False, False))
+
+    monkeypatch.setattr(Placeholder, "remove", remove_and_click)
+    async with app.run_test(size=(120, 40)):
+        await ready(app)
+        assert "trace" in clicked
 
 
 class Slow(Input):

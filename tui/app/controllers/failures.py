@@ -83,10 +83,9 @@ class Failures:
 
     def on_laid_out(self) -> None:
         """Clear the notice of a failure that the conversation shows now."""
-        notice = self._app.notice
         if self._noticed and self._app.frame.shows("conversation"):
-            if notice.text == self._noticed:
-                notice.clear()
+            if self._app.notice.text == self._noticed:
+                self._app.notice.clear()
             self._noticed = ""
 
     def _is_news(self, error: str | None) -> bool:
