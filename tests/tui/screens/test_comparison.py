@@ -19,7 +19,7 @@ async def test_two_sessions_of_the_list_are_compared(tmp_path: Path) -> None:
     session_b(tmp_path)
     async with sessions(tmp_path, size=(80, 24)) as (app, screen, pilot):
         await pilot.press("c")
-        await until(lambda: "Mark another session with Space first" in notices(app))
+        await until(lambda: "Mark one session with Space, then" in notices(app))
         await pilot.press("space", "down", "c")
         await until(lambda: isinstance(app.screen, ComparisonScreen) and "Queries" in screen_text(app))
         text = screen_text(app)

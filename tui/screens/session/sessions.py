@@ -387,7 +387,7 @@ class SessionsScreen(Modal[Path | None]):
         others = {name: None for name in (self._list.marked, self._current) if name in self._all}
         if chosen is None or not (names := [name for name in others if name != chosen.name]):
             mark = self.keys.shown("sessions.mark")
-            self.warn(f"Mark another session with {mark} first, as a comparison needs two.")
+            self.warn(f"Mark one session with {mark}, then compare another one with it.")
             return
         # The older one is what the newer one is compared with.
         a, b = map(self._index.folder, sorted((chosen.name, names[0]), key=natural_key))
