@@ -153,6 +153,12 @@ async def test_a_card_says_how_much_of_a_report_is_signed(tmp_path: Path) -> Non
         decide(session, [2], "rejected")
         handle_events(view, [ClaimsDecided(report=CHECKED, accepted=2, rejected=1, open=5)])
         await until(lambda: any("Signed: 2 of 8 accepted, 1 rejected, 5 open" in row for row in rows(view)))
+        # Below a later query, the decision is on the card of the one that made the report.
+        handle_events(view, answered(query="q2"))
+        decide(session, [3], "rejected")
+        handle_events(view, [ClaimsDecided(report=CHECKED, accepted=2, rejected=2, open=4)])
+        await until(lambda: any("Signed: 2 of 8 accepted, 2 rejected, 4 open" in row for row in rows(view)))
+        assert len(cards(view)) == 1
         # What a person decided is not about the file as somebody has changed it.
         handle_events(view, [ArtifactChanged(path=CHECKED, kind="work_product", size=9, sha256="1")])
         await until(lambda: not any("Signed" in row for row in rows(view)))

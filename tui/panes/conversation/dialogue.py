@@ -11,6 +11,7 @@ from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.describe import PATHS, Severity
 from ua_tui.core.events.types import (
     ArtifactChanged,
+    ClaimsDecided,
     Event,
     McpStatus,
     MessageFinished,
@@ -19,6 +20,7 @@ from ua_tui.core.events.types import (
     QueryFinished,
     QueryReceived,
     QuerySteered,
+    ReportChecked,
     SessionRewound,
     SubagentFinished,
     SubagentStarted,
@@ -91,6 +93,8 @@ class Dialogue:
         self.key_of_newest = ""
         self._left: dict[str, Result] = {}
         self._cards: dict[str, Card] = {}
+        self._older: dict[str, Card] = {}
+        """The newest card of each file from the queries before the last one."""
         self._newest: Card | None = None
 
     # -- events -----------------------------------------------------------------------------------
@@ -99,14 +103,14 @@ class Dialogue:
         """Add or change the blocks that an event is about; `view` has it already."""
         self.page.at = event.at.timestamp()
         result = self.results.handle_event(event, view)
-        # What somebody changes in a file is no work of the query that runs.
-        is_shown = not isinstance(event, ArtifactChanged) or (
-            result is not None and result.path in self._cards
-        )
-        if result is not None and is_shown:
+        # What somebody changes in a file or decides about it is no work of the last query.
+        is_work = not isinstance(event, ArtifactChanged | ClaimsDecided | ReportChecked)
+        if result is not None and (is_work or result.path in self._left.keys() | self._cards.keys()):
             self._left[result.path] = result
             if not view.activity.queries:
                 self.show_results()
+        elif result is not None and (card := self._older.get(result.path)) is not None:
+            self._change_card(card, result)
         match event:
             case TextDelta() | MessageFinished() if event.parent_tool_use_id is not None:
                 self.folds.add_subagent_text(event, view)
@@ -141,6 +145,7 @@ class Dialogue:
     def on_query_received(self, event: QueryReceived) -> None:
         """Add a query, with who asked it."""
         self._left.clear()
+        self._older |= self._cards
         self._cards.clear()
         for topic in [each for each in self._topics if isinstance(each, tuple) and each[0] == OF_A_QUERY]:
             del self._topics[topic]
@@ -253,24 +258,28 @@ class Dialogue:
         for result in left:
             card = self._cards.get(result.path)
             if card is not None:
-                card.result = result
-                self.page.change(card)
+                self._change_card(card, result)
             elif room > 0:
                 room -= 1
                 key = ("result", next(self._numbers))
                 card = self._cards[result.path] = Card(key=key, group=key, result=result)
                 self.page.add(card)
                 self._show_key(card)
+                self.not_described.append(card)
             else:
                 continue
             if corpus is not None and is_of_a_report and result.kind == "report":
                 card.corpus = corpus.path
-            self.not_described.append(card)
         hidden = sum(result.path not in self._cards for result in left)
         if hidden:
             more = f"{quantity(hidden, 'more file')} in the workspace."
             self.add_message(AppMessage(Severity.INFO, more, topic="more results"))
             self._topics.pop("more results")
+
+    def _change_card(self, card: Card, result: Result) -> None:
+        card.result = result
+        self.page.change(card)
+        self.not_described.append(card)
 
     def _show_key(self, card: Card) -> None:
         """Show the key that opens the newest report on its card, and on no other one."""
