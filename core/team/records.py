@@ -76,11 +76,13 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
         new: how many jobs nobody gave before.
         known: how many were known by their id, and stay as they are.
         reopened: how many were known and have failed, and wait again.
+        others: how many were to run again, but failed for somebody else, who alone may do that.
     """
 
     new: int
     known: int
     reopened: int = 0
+    others: int = 0
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):

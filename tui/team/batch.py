@@ -36,8 +36,8 @@ class BatchRun:
 
     store: PostgresJobs
     reporter: Reporter
-    _workers_checked: float = field(default=-math.inf, init=False)
-    _lacks_workers: bool = field(default=False, init=False)
+    _checked_at: float = field(default=-math.inf, init=False)
+    _obstacle: str = field(default="", init=False)
     _is_away: bool = field(default=False, init=False)
     _signals: list[int] = field(default_factory=list, init=False)
 
@@ -57,7 +57,7 @@ class BatchRun:
             TeamError: the database failed, not for a time only.
         """
         # Workers that were started with the same command are not there yet.
-        self._workers_checked = time.monotonic() - _CHECK_SECONDS + _STARTING_SECONDS
+        self._checked_at = time.monotonic() - _CHECK_SECONDS + _STARTING_SECONDS
         following = asyncio.create_task(self._follow(batch, output))
         with stopping_on_signals(following.cancel) as self._signals, suppress(asyncio.CancelledError):
             await following
@@ -97,7 +97,7 @@ class BatchRun:
         began = time.monotonic()
         ended = [result async for result in self.store.results(batch.id, since)]
         counts = await self.store.counts(batch.id)
-        await self.check_workers(counts)
+        await self.check_obstacle(batch, counts)
         return counts, ended, time.monotonic() - began
 
     async def _rest(self, took: float) -> None:
@@ -127,14 +127,14 @@ class BatchRun:
                 self.reporter.line("the database can be reached again")
             return answer
 
-    async def check_workers(self, counts: Counts) -> None:
-        """Report once that jobs of a team wait and no worker is alive."""
+    async def check_obstacle(self, batch: JobBatch, counts: Counts) -> None:
+        """Report once why jobs of a team wait, if none of them runs."""
         now = time.monotonic()
         if not counts.waiting or counts.running or counts.needs_you:
             return
-        if now < self._workers_checked + _CHECK_SECONDS:
+        if now < self._checked_at + _CHECK_SECONDS:
             return
-        self._workers_checked = now
-        lacked, self._lacks_workers = self._lacks_workers, not await self.store.has_workers()
-        if self._lacks_workers and not lacked:
-            self.reporter.line("no worker is alive: the jobs wait until one is started with `ua-tui worker`")
+        self._checked_at = now
+        before, self._obstacle = self._obstacle, await self.store.obstacle(batch.id)
+        if self._obstacle not in ("", before):
+            self.reporter.line(self._obstacle)

@@ -18,6 +18,8 @@ def submitted_line(submitted: Submitted, rows: int, *, resumed: int = 0) -> str:
         parts.append(f"{submitted.known:,} known")
     if submitted.reopened:
         parts.append(f"{submitted.reopened:,} of them failed and are run again")
+    if submitted.others:
+        parts.append(f"{submitted.others:,} failed for other people (--again runs all rows as yours)")
     if resumed:
         parts.append(f"{quantity(resumed, 'session')} resumed")
     if twice := rows - submitted.new - submitted.known:

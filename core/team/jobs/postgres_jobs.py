@@ -126,7 +126,7 @@ class PostgresJobs:
             # A schedule submits new jobs only: others may be somebody else's.
             if owner is None and (retry_failed or funds):
                 reopened = (await db.execute(_REOPEN, given)).rowcount
-        ((same,),) = await rows_of(db, _SAME, given)
+        ((same, others),) = await rows_of(db, _SAME, given)
         if same < len(unique):
             # Somebody may have stored others, whose answers are not ours.
             raise TeamError(
@@ -139,7 +139,9 @@ class PostgresJobs:
                 " SELECT %s, * FROM unnest(%s::int[], %s::text[]) ON CONFLICT DO NOTHING",
                 (batch.id, [job.number for job in jobs], [job.id for job in jobs]),
             )
-        return Submitted(new=new, known=len(unique) - new, reopened=reopened)
+        return Submitted(
+            new=new, known=len(unique) - new, reopened=reopened, others=others if retry_failed else 0
+        )
 
     async def claim(self, worker_id: int, worker: str, *, only_demo: bool = False) -> JobClaim | None:
         """Begin the next job for a worker, or the next one of the demo; None if there is none for it now."""
@@ -246,10 +248,10 @@ class PostgresJobs:
         )
         return Counts(**{row.state: row.jobs for row in rows}, cost_usd=sum(row.cost for row in rows))
 
-    async def has_workers(self) -> bool:
-        """Whether a worker is alive, as far as this role knows."""
-        seen = "SELECT FROM worker WHERE seen_at > now() - make_interval(secs => %s) LIMIT 1"
-        return bool(await self._fetch(seen, ALIVE_SECONDS))
+    async def obstacle(self, batch_id: str) -> str:
+        """Why nobody claims the next job of a batch, as far as this role knows; empty if nothing is in its way."""
+        rows = await self._fetch(_OBSTACLE, ALIVE_SECONDS, batch_id)
+        return rows[0].why if rows else ""
 
     async def results(self, batch_id: str, ended_after: float | None = None) -> AsyncIterator[JobResult]:
         """The jobs of a batch in the order of its file, or only those that ended after a time of the server."""
@@ -311,9 +313,27 @@ WHERE job.id = given.id AND (job.state = 'failed' OR %(retry)s AND job.state = '
     AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
 """
 _SAME = """\
-SELECT count(*) FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[])
+SELECT count(*), count(*) FILTER (WHERE state IN ('failed', 'cancelled') AND NOT limited) AS others
+FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[])
     AS given (id, query, settings) JOIN job USING (id)
 WHERE job.query = given.query AND job.settings - %(loose)s::text[] = given.settings::jsonb - %(loose)s::text[]
+"""
+# As `claim_job` decides it.
+_OBSTACLE = """\
+SELECT CASE
+    WHEN NOT EXISTS (SELECT FROM worker WHERE seen_at > now() - make_interval(secs => %s))
+        THEN 'no worker is alive: the jobs wait until one is started with `ua-tui worker`'
+    WHEN b.paused THEN 'the batch is paused: the jobs wait until `ua-tui team resume`'
+    WHEN EXISTS (SELECT FROM claiming WHERE not_before > now())
+        THEN 'the provider refuses requests: the jobs wait for a minute'
+    WHEN m.max_cost_day - (SELECT sum(charged_usd) FROM job
+            WHERE owner = m.owner AND (finished_at IS NULL OR finished_at > now() - interval '1 day'))
+            < least(coalesce(j.limit_usd - j.charged_usd, m.max_cost_day / 10), greatest(m.max_cost_day, 0.01))
+        THEN format('the limit of %%s ($%%s a day) is reached: the jobs wait until less was spent in 24 hours',
+            m.owner, to_char(m.max_cost_day, 'FM999999990.009999'))
+    ELSE '' END AS why
+FROM batch_job n JOIN job j ON j.id = n.job JOIN batch b ON b.id = j.batch LEFT JOIN member m ON m.owner = j.owner
+WHERE n.batch = %s AND j.state = 'waiting' ORDER BY n.number LIMIT 1
 """
 _RESULTS = """\
 SELECT number, id, query, settings, state, attempt, coalesce(worker, '') AS worker, coalesce(session, '') AS session,

@@ -321,7 +321,7 @@ def proxied(
     [
         *(("submit", way) for way in ("before", "with its answer", "black hole")), ("now", "before"),
         *(("results", way) for way in ("before", "with its answer", "black hole")),
-        ("counts", "black hole"), ("has_workers", "before"),
+        ("counts", "black hole"), ("obstacle", "before"),
     ],
 )  # fmt: skip
 async def test_a_batch_survives_a_lost_connection_in_every_phase(

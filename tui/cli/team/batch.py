@@ -166,7 +166,7 @@ async def _run_for_team(
             counts = await store.counts(batch.id)
             state = "the workers run them" if counts.over < counts.total else "all are finished"
             reporter.line(f"{state}; the same command without --no-wait prints the answers")
-            await batch_run.check_workers(counts)
+            await batch_run.check_obstacle(batch, counts)
             return 0
         signals = await batch_run.work(batch, output)
         where = f"results in {args.output}" if args.output else ""

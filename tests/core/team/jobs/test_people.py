@@ -25,6 +25,7 @@ from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.records import JobBatch, Outcome
+from ua_tui.tui.team.reporters import submitted_line
 
 
 def add_person(cluster: Cluster, database: Database, *, granted: bool = True) -> Address:
@@ -90,5 +91,7 @@ async def test_a_person_retries_theirs_and_claims_nothing(cluster: Cluster, team
         claim = await worker.claim(1, "w")
         assert claim is not None
         await worker.finish(claim, Outcome(state="failed", error="broken"))
-        assert (await bob.submit(batch, jobs, retry_failed=True)).reopened == 0
-        assert (await ann.submit(batch, jobs, retry_failed=True)).reopened == 1
+        for who, reopened, others in ((bob, 0, 1), (ann, 1, 0)):
+            submitted = await who.submit(batch, jobs, retry_failed=True)
+            assert (submitted.reopened, submitted.others) == (reopened, others)
+            assert ("failed for other people (--again" in submitted_line(submitted, 1)) is bool(others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -289,11 +290,31 @@ async def test_the_end_of_a_job_is_that_of_its_session(
     assert team_database.execute(rows) == [(state, False)]
 
 
-async def test_a_worker_that_is_alive_is_known(team_database: Database) -> None:
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE worker SET seen_at = now() - interval '31 s'", "no worker is alive: the jobs wait"),
+        ("UPDATE batch SET paused = true", "the batch is paused"),
+        ("UPDATE claiming SET not_before = now() + interval '1 minute'", "the provider refuses requests"),
+        (
+            "INSERT INTO member (owner, max_cost_day) VALUES (current_user, 1.5)",
+            r"limit of owner \(\$1.50 a day",
+        ),
+    ],
+)
+async def test_it_is_known_why_a_job_is_not_claimed(
+    team_database: Database, statement: str, why: str
+) -> None:
+    jobs = jobs_of(2, limit=1)
+    batch = batch_with(jobs)
     async with open_jobs(team_database) as store:
-        assert not await store.has_workers()
+        await store.submit(batch, jobs)
+        assert "no worker is alive" in await store.obstacle(batch.id)
         number = await store.add_worker("w", "1", 1)
-        assert await store.has_workers()
-        team_database.execute("UPDATE worker SET seen_at = now() - interval '31 s'")
-        assert not await store.has_workers()
+        team_database.execute("UPDATE job SET state = 'done', cost_usd = 1 WHERE id = %s", jobs[0].id)
+        assert await store.obstacle(batch.id) == ""
+        team_database.execute(statement)
+        assert re.search(why, await store.obstacle(batch.id))
+        claimed = await store.claim(number, "w")
+        assert (claimed is None) is ("worker" not in statement)
         await store.remove_worker(number)
