@@ -100,6 +100,9 @@ def _iso_of(reading: _Reading | None, now: datetime) -> str | None:
     match reading:
         case str():
             return reading
+        case datetime() if reading.time() == time.min:
+            # A day that was written as its first moment would be the day before, farther west.
+            return reading.date().isoformat()
         case datetime():
             return reading.astimezone(now.tzinfo).isoformat()
         case _Ago("second", count):

@@ -13,12 +13,11 @@ from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.dates import inferred_date, iso_date
 from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_of
-from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
-from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value
+from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS, listed
+from ua_tui.observers.search.sanitise import NO_VALUE, one_line, plain_text, plain_value
 
 _BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
 _JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
-_TEXTS = ("rendered", "text", "#text")
 
 
 class DerivedUrl(str):
@@ -167,11 +166,13 @@ def _title(value: Any) -> str | None:
 def _snippet(value: Any) -> str | None:
     match value:
         case str():
-            return plain_text(value) or None
+            return None if (plain := plain_text(value)) in NO_VALUE else plain
         case {"fragments": [*parts]}:
             return _snippet("".join(text_in(part, "text") for part in parts))
         case dict():
-            return next((text for key in _TEXTS if (text := _snippet(value.get(key))) is not None), None)
+            return next(
+                (text for key in listed("texts") if (text := _snippet(value.get(key))) is not None), None
+            )
         case list():
             return _snippet(" … ".join(part for part in value if isinstance(part, str)))
         case _:

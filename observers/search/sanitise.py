@@ -12,6 +12,8 @@ from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.search.keys import word_set
 
 MAX_EXTRA_DEPTH = 8
+NO_VALUE = ("", "N/A", "None", "null")
+"""The texts that stand for a value that is not there."""
 LONGEST_DATA = 1000
 """The most characters of base64 and the like that are kept in a value."""
 
@@ -52,7 +54,7 @@ def _instead_of(tag: re.Match[str]) -> str:
 def one_line(text: str) -> str | None:
     """The plain text on one line; None if there is none."""
     plain = plain_text(text)
-    return (" ".join(plain.split()) if "\n" in plain else plain) or None
+    return None if plain in NO_VALUE else " ".join(plain.split()) if "\n" in plain else plain
 
 
 def without_controls(text: str | None) -> str | None:

@@ -48,12 +48,17 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def documents_of(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list."""
-    rows = [value for value in values if is_row(value)]
+    rows: list[Any] = []
+    others: list[Any] = []
+    for value in values:
+        (rows if is_row(value) and _rows_of(value, "", scope) is None else others).append(value)
     if len(values) == len(rows) == 1 and (_is_page(rows[0]) or not is_full_row(rows[0])):
         own = {name: item for name, item in rows[0].items() if not isinstance(item, dict | list)}
         # An encyclopedia's article is a result too, but not the address of the page of results.
         return [[own], *rows] if "abstracturl" in map(fold, own) else rows
-    return [list(values)] if scope.policy == "search" and len(rows) * 2 > len(values) else list(values)
+    if scope.policy != "search" or len(rows) * 2 <= min(len(values), 3):
+        return list(values)
+    return [rows, *others]
 
 
 def _is_page(value: Any) -> bool:

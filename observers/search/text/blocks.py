@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from html import unescape
+from html import escape, unescape
 
 import msgspec
 
 from ua_tui.core.json_values import JsonObject
 from ua_tui.observers.decoding.lenient import JSON
 from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.sanitise import NO_VALUE
 from ua_tui.observers.search.text.lines import (
     ONLY_LINKS,
     PAGE,
@@ -32,7 +33,6 @@ _BULLETS = ("- ", "* ", "• ")
 _OPEN_TEXTS = ("snippet", "raw_content")
 _IDENTIFIERS = frozenset(("result_id", "arxiv_id", "doi", "pmid"))
 _ABOUT_RESULTS = re.compile(r"\b(?:results?|search|summar\w+)\b", re.IGNORECASE)
-_NO_VALUE = ("", "N/A", "None", "null")
 
 
 class Section(msgspec.Struct):
@@ -192,7 +192,7 @@ class _Reader:
         if self._said:
             item.setdefault("snippet", "\n".join(self._said))
         item |= {column: _unquoted(item[column]) for column in ("title", "snippet") if column in item}
-        item = {column: value for column, value in item.items() if value not in _NO_VALUE}
+        item = {column: value for column, value in item.items() if value not in NO_VALUE}
         if not is_web_url(item.get("url")) and is_web_url(item.get("source")):
             item["url"] = item.pop("source")
         if is_web_url(item.get("url")):
@@ -224,6 +224,7 @@ _OPENING = re.compile(rf"<(?:{_NAMES})(?=[\s>])", re.IGNORECASE)
 _CLOSING = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
 _PART = re.compile(r"<([a-z][\w:-]{0,40})\b([^<>]{0,2000})>([^<]*)", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b([a-z][\w:-]{0,40})=(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_CDATA = re.compile(r"<!\[CDATA\[((?:[^<]|<(?!!\[CDATA\[))*?)\]\]>")
 _AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>", re.IGNORECASE)
 
 
@@ -237,6 +238,7 @@ def sections_in_text(text: str) -> list[Section]:
 
 def _elements_in(text: str) -> Iterator[JsonObject]:
     """The results of a text that are elements with an address: what is before each closing tag."""
+    text = _CDATA.sub(lambda section: escape(section[1], quote=False), text)
     for whole in _CLOSING.split(text)[:-1] if "</" in text else ():
         openings = list(_OPENING.finditer(whole))
         if openings and is_web_url((item := _element(whole[openings[-1].start() :])).get("url")):
@@ -253,9 +255,9 @@ def _element(text: str) -> JsonObject:
         if number == 0:
             item |= {column_of(key) or key: unescape(value) for key, value in own.items()}
         column = "snippet" if number == 0 else column_of(name) or name
-        value = text_after.strip()
-        if column == "url":
-            value = own.get("href", value).replace("&amp;", "&")
+        value = own.get("href", text_after) if column == "url" else text_after
+        # What is left may be HTML, which is read like that of other results.
+        value = value.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").strip()
         if column == "author" and column in item:
             item[column] += f", {value}"
         elif value:

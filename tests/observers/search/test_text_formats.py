@@ -104,6 +104,12 @@ def test_addresses_in_elements_have_no_entities(form: str) -> None:
     assert row[1] == "https://a.example/?a=1&b=2&copy=3"
 
 
+@pytest.mark.parametrize("text", ["<![CDATA[A &amp; <b>B</b>]]>", "A &amp;amp; &lt;b&gt;B&lt;/b&gt;"])
+def test_html_in_elements_is_read(text: str) -> None:
+    item = f"<item><title>T</title><link>{ROWS[0][1]}</link><description>{text}</description></item>"
+    assert rows_of(item) == [("T", ROWS[0][1], "A & B")]
+
+
 def test_what_announces_an_address_is_no_title() -> None:
     text = f"It reopened on Monday.\n\nRead more at:\n{ROWS[0][1]}\n\nSee also:\n{ROWS[1][1]}"
     assert rows_of(text) == [(None, ROWS[0][1], None), (None, ROWS[1][1], None)]
