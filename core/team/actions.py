@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WAIT_SECONDS = 60.0
-"""How long an action waits for a database that cannot be reached."""
+"""How long an action waits for a store that cannot be reached."""
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 _MOST = 200
 _LEAVING = "This was not run: the program is ending. It will be requested again when the session is resumed."
@@ -79,7 +79,6 @@ class SessionActions:
     Args:
         address: the database; None for a ledger elsewhere.
         session: the session, and this attempt at it.
-        wait: how many seconds an action waits for a store that cannot be reached.
         on_superseded: called with the reason when the session is another worker's, or is to be left to one that
             reaches the store.
     """
@@ -89,13 +88,11 @@ class SessionActions:
         address: Address | None,
         session: SessionId,
         *,
-        wait: float = WAIT_SECONDS,
         on_superseded: Callable[[str], object] = lambda _why: None,
     ) -> None:
         self._address = address
         self._session = session
         self._on_superseded = on_superseded
-        self._wait = wait
         # The calls that were begun, with the actions that were recorded for them.
         self._open: dict[str, tuple[str, ...]] = {}
         self._is_leaving = False
@@ -172,7 +169,7 @@ class SessionActions:
             log.warning("the end of an action was not recorded: %s", error)
 
     async def _retrying(self, work: Callable[[], Awaitable[T]], stopping: Callable[[], bool]) -> T:
-        until, pauses = time.monotonic() + self._wait, iter(_PAUSES)
+        until, pauses = time.monotonic() + WAIT_SECONDS, iter(_PAUSES)
         while True:
             try:
                 async with asyncio.timeout(max(0.1, until - time.monotonic())):

@@ -27,7 +27,7 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.history.session import TAIL, PastSession
+from ua_tui.core.history.session import PastSession
 from ua_tui.core.team.letters import read_question
 from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.records import Answer, Answered, Command
@@ -71,9 +71,8 @@ class FollowedSession(PastSession):
         report: Callable[[str], None],
         report_answer: Callable[[str], None],
         ask_again: Callable[[Sequence[Event]], None],
-        tail: int = TAIL,
     ) -> None:
-        super().__init__(folder, tail=tail)
+        super().__init__(folder)
         self.state = "starting"
         self.answered_here: set[str] = set()
         """The questions that were answered from here."""

@@ -27,20 +27,13 @@ class FleetSource:
     Args:
         index: lists the sessions of this machine.
         address: the team's database; None without a team.
-        host: the name of this machine, as sessions of the team have it.
     """
 
-    def __init__(
-        self,
-        index: SessionIndex,
-        address: Address | None = None,
-        *,
-        host: str | None = None,
-    ) -> None:
+    def __init__(self, index: SessionIndex, address: Address | None = None) -> None:
         self.index = index
         self.address = address
         self.local = LocalSessions(index)
-        self._host = socket.gethostname() if host is None else host
+        self._host = socket.gethostname()
         self._news = asyncio.Event()
         self.team = DatabaseSessions(address, self._news.set) if address is not None else None
 

@@ -33,6 +33,8 @@ _PAGE = 500
 _SLOWEST = 100
 """So many jobs a second are submitted at least to a server that answers."""
 
+BEAT_SECONDS = 5.0
+"""How long a heartbeat waits for a connection, and then for its answers."""
 MOST_LOST = 3
 """So often the worker of a job may be lost; then the job fails."""
 MOST_PUT_OFF = 20
@@ -63,14 +65,10 @@ class Beat:
 
 
 class PostgresJobs:
-    """Batches and jobs of a team. Every method raises `TeamError` if the database cannot be used.
+    """Batches and jobs of a team. Every method raises `TeamError` if the database cannot be used."""
 
-    The statements of a submission or a heartbeat may take `within` seconds, if not `ANSWER_S`.
-    """
-
-    def __init__(self, address: Address, *, within: float | None = None) -> None:
+    def __init__(self, address: Address) -> None:
         self._address = address
-        self._within = within
 
     async def owner_and_run(self, name: str) -> tuple[str, int]:
         """The role as which this program works, and which run of its batches of a name was the last; 0 if none."""
@@ -215,7 +213,7 @@ class PostgresJobs:
 
     async def beat(self, worker_id: int, name: str, version: str, parallel: int, running: int) -> Beat:
         """Send the heartbeat of a worker, also of one that was taken for lost and is back, and free lost jobs."""
-        async with self.connection() as db:
+        async with connected(self._address, BEAT_SECONDS) as db:
             (beat,) = await rows_of(db, _BEAT, (worker_id, name, version, parallel, running))
             known = await rows_of(
                 db,
@@ -276,7 +274,7 @@ class PostgresJobs:
 
     def connection(self, more: float = 0.0) -> AbstractAsyncContextManager[Connection]:
         """A connection for statements that are answered soon, or within so many seconds more."""
-        return connected(self._address, (self._within or ANSWER_S) + more)
+        return connected(self._address, ANSWER_S + more)
 
 
 _BEAT = f"""\

@@ -25,7 +25,7 @@ from ua_tui.core.postgres.problems import describe, is_temporary
 from ua_tui.core.postgres.schema import check_version, sharing
 from ua_tui.core.postgres.state import read_rights
 from ua_tui.core.tasks import end_tasks, pause
-from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.postgres_jobs import BEAT_SECONDS, PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
 from ua_tui.core.team.jobs.schedules import run_due
 from ua_tui.core.team.records import Job, JobClaim, Outcome
@@ -33,8 +33,6 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
 _AGAIN_SECONDS = 0.5
-_BEAT_SECONDS = 5.0
-"""How long a heartbeat waits for a connection, and then for its answers."""
 SILENCE_SECONDS = 20.0
 """So long after its last heartbeat a worker stops its sessions: they have ended when others take them over."""
 _LAST_SECONDS = 5.0
@@ -143,8 +141,8 @@ class QueueWorker:
         logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
         # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
         own = replace(self._address, connections=None)
-        async with sharing(self._address, 2) as shared, sharing(own, 1, _BEAT_SECONDS) as own:
-            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own, within=_BEAT_SECONDS)
+        async with sharing(self._address, 2) as shared, sharing(own, 1, BEAT_SECONDS) as own:
+            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own)
             assert shared.connections is not None
             self._connections = shared.connections
             await self._check_rights()

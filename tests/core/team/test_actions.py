@@ -161,10 +161,13 @@ async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: 
     assert session.attempt == 13
 
 
-async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(cluster: Cluster) -> None:
+async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     away = Address.parse("postgresql://owner@127.0.0.1:9/team")
     whys: list[str] = []
-    ledger = SessionActions(away, SESSION, wait=0.3, on_superseded=whys.append)
+    monkeypatch.setattr("ua_tui.core.team.actions.WAIT_SECONDS", 0.3)
+    ledger = SessionActions(away, SESSION, on_superseded=whys.append)
     with pytest.raises(LedgerRefusal, match=r"not run.*no server is listening"):
         await ledger.begin(SEND, "t1", never)
     assert [why.partition(" (")[0] for why in whys] == [
@@ -172,10 +175,11 @@ async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(clust
         "is listening"
     ]
     # A database without tables does not get them by waiting.
-    missing = SessionActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)
+    monkeypatch.setattr("ua_tui.core.team.actions.WAIT_SECONDS", 3600.0)
+    missing = SessionActions(Address.parse(cluster.url("postgres")), SESSION)
     with pytest.raises(LedgerRefusal, match="the tables of ua-tui are missing"):
         await asyncio.wait_for(missing.begin(SEND, "t1", never), PATIENCE)
-    stopped = SessionActions(away, SESSION, wait=3600)
+    stopped = SessionActions(away, SESSION)
     with pytest.raises(LedgerRefusal):
         await asyncio.wait_for(stopped.begin(SEND, "t1", lambda: True), PATIENCE)
     # The end of a call that ran is not in the way of the session either.

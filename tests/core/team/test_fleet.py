@@ -41,7 +41,9 @@ CALL = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Bash", input={"
 
 def make_source(base: Path, database: Database | None = None) -> FleetSource:
     address = None if database is None else Address.parse(database.url)
-    return FleetSource(SessionIndex(base, base / "cache"), address, host="here")
+    source = FleetSource(SessionIndex(base, base / "cache"), address)
+    source._host = "here"
+    return source
 
 
 def lay(base: Path, name: str = NAME, *events: ev.Event) -> Path:

@@ -99,7 +99,7 @@ async def run_batch(
     reporter = Reporter(in_place=sys.stderr.isatty())
     try:
         if address is not None:
-            return await _run_for_team(args, settings, address, reporter)
+            return await _run_for_team(args, address, reporter)
         return await _run_here(args, settings, reporter, job)
     except BatchProblems as problems:
         sys.stderr.write("\n".join([f"ua-tui batch: {problems.summary}", *problems.lines]) + "\n")
@@ -143,9 +143,7 @@ async def _run_here(
         return _end(output, signals, reporter, advice, f"results in {args.output or path}")
 
 
-async def _run_for_team(
-    args: argparse.Namespace, settings: Settings, address: Address, reporter: Reporter
-) -> int:
+async def _run_for_team(args: argparse.Namespace, address: Address, reporter: Reporter) -> int:
     async with AsyncExitStack() as stack:
         store = PostgresJobs(await stack.enter_async_context(sharing(address, 2)))
         name = clean_line(_title(args), 200)
