@@ -58,7 +58,7 @@ _CLOSE_S = 3.0
 _LAST_LINE_S = 0.5
 _LATER_S = 600.0
 """How long a worker goes on with the copy of a job that has ended."""
-_ending: set[asyncio.Task[None]] = set()
+_ending: set[asyncio.Task[bool]] = set()
 _PAUSE_S, _SHARED_PAUSE_S = 0.1, 0.5
 """Between two writes, so that a change is announced at most so often; the latter for a worker, with many sessions."""
 _POLL_S = 0.5
@@ -224,6 +224,8 @@ class SessionReplica:
                 shut_down(self._connection)
             self._stop()
             await end_tasks(self._task)
+        if not self._is_complete and not self.is_superseded:
+            log.warning("the end of the session could not be copied to the team's database")
         return self._is_complete
 
     async def finish(self) -> None:
@@ -242,7 +244,7 @@ class SessionReplica:
         """Copy the last event, and stop; what is left of a job then is copied in the background."""
         self._bus = None
         if not self._claimed:
-            await self._end(self._left_s)
+            await self.drain(self._left_s)
             return
         if self._task is not None and self.is_over and not self.is_superseded:
             # What stopped it may be mended by now, and nobody resumes a job that is done.
@@ -250,16 +252,12 @@ class SessionReplica:
             self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
         # Many jobs may end while the database is away.
         self._session = None
-        ending = asyncio.create_task(self._end(_LATER_S), name="team: rest")
+        ending = asyncio.create_task(self.drain(_LATER_S), name="team: rest")
         _ending.add(ending)
         ending.add_done_callback(_ending.discard)
         if not (await asyncio.wait([ending], timeout=self._left_s))[0]:
             # Nobody waits for it any more: a database that is away is not asked all the time.
             self._hurry.clear()
-
-    async def _end(self, within: float) -> None:
-        if not await self.drain(within) and not self.is_superseded:
-            log.warning("the end of the session could not be copied to the team's database")
 
     def _report(self, message: str) -> None:
         if self._bus is not None:

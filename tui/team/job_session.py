@@ -53,9 +53,6 @@ from ua_tui.core.team.restore import restored_workspace
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
-ASK = "ask"
-"""The name under which a job says whether a person may be asked."""
-
 
 def settings_for_job(
     settings: Settings, given: Mapping[str, Any], limit_usd: float | None, *, of_team: bool = False
@@ -70,7 +67,7 @@ def settings_for_job(
         CredentialsError: no way to reach a model is configured.
     """
     wanted = checked_settings(given)
-    asks = wanted.pop(ASK, False) is True
+    asks = wanted.pop("ask", False) is True
     loaded = load_settings({**settings.options, **wanted}, by_name=True)
     changes: dict[str, Any] = {"options": loaded.options} | {
         name: tuple(dict.fromkeys((*getattr(settings, name), *getattr(loaded, name))))
