@@ -9,6 +9,9 @@ SAVED_REPORTS = "SAVED_REPORTS"
 REPORT_CHECKS = "report_checks"
 """The folder of a session with the checks of its reports, and what a person decided about them."""
 
+ARTICLE_FOLDER, ARTICLE_PREFIX = "search_results", "crawl_"
+"""The folder of the pages that the crawler saved, and how their names begin."""
+
 
 def state_folder() -> Path:
     """The folder of what the program keeps for this user: rules, logins, decisions, the layout."""

@@ -11,6 +11,7 @@ import unicodedata
 from functools import cache
 
 from ua_tui.core.json_values import table_of
+from ua_tui.core.storage.folders import ARTICLE_FOLDER, ARTICLE_PREFIX
 from ua_tui.core.storage.paths import refused, split_path
 from ua_tui.core.storage.workspace import is_record
 
@@ -27,8 +28,8 @@ def check_writable(relative: str, head: bytes = b"") -> None:
             obey or start; the message says what works.
     """
     split_path(relative)
-    # An agent that could change a record could change what it has done.
-    if is_record(relative):
+    # An agent that could change a record, or a page that was read, could change what it has done and what it knows of.
+    if is_record(relative) or relative.lower().startswith(f"{ARTICLE_FOLDER}/{ARTICLE_PREFIX}"):
         raise refused(relative, "it is a record that the session itself keeps", "choose another name")
     name, kinds = unicodedata.normalize("NFKC", relative.rpartition("/")[2]), _kinds()
     stem, _, ending = name.rpartition(".")

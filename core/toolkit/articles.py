@@ -18,11 +18,10 @@ import msgspec
 
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.folders import ARTICLE_FOLDER, ARTICLE_PREFIX
 from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.text import clean, clean_line, escape_unsafe
 
-ARTICLE_FOLDER = "search_results"
-ARTICLE_PREFIX = "crawl_"
 FENCE = "---"
 
 # Invisible characters that pages use for typesetting: soft hyphen, zero-width, bidi and word-joining marks, tags.

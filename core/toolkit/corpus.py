@@ -10,15 +10,9 @@ from msgspec import Meta
 
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.net.urls import canonical_url
+from ua_tui.core.storage.folders import ARTICLE_FOLDER, ARTICLE_PREFIX
 from ua_tui.core.text import clean_line
-from ua_tui.core.toolkit.articles import (
-    ARTICLE_FOLDER,
-    ARTICLE_PREFIX,
-    Article,
-    article_path,
-    count_words,
-    decode_article,
-)
+from ua_tui.core.toolkit.articles import Article, article_path, count_words, decode_article
 from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.files import inside, read_text
 

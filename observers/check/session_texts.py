@@ -25,7 +25,8 @@ from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.observation import CrawlObservation, TextContent
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
-from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, decode_article
+from ua_tui.core.storage.folders import ARTICLE_FOLDER, ARTICLE_PREFIX
+from ua_tui.core.toolkit.articles import decode_article
 from ua_tui.observers.base import input_text
 from ua_tui.observers.check.blocks import addresses_in
 from ua_tui.observers.check.link_claims import address_key
@@ -198,7 +199,9 @@ class SessionTexts:
             check_stopped()
             if self.journal.is_source(result) and (text := self._text(result)):
                 call = result.call
-                is_reader = reads_pages(call.name) or call.name == "WebFetch"
+                # Which of its pages a crawl has read, its articles say.
+                is_crawl = isinstance(result.observation, CrawlObservation)
+                is_reader = (reads_pages(call.name) and not is_crawl) or call.name == "WebFetch"
                 url = self.journal.address_of(call.tool_use_id) if is_reader else ""
                 tools = dict.fromkeys(name for name, _ in runs_of(call) if name)
                 yield source_text(

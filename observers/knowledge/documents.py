@@ -20,10 +20,10 @@ from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.folders import REPORT_CHECKS
+from ua_tui.core.storage.folders import ARTICLE_FOLDER, ARTICLE_PREFIX, REPORT_CHECKS
 from ua_tui.core.storage.large_results import FOLDER as TOOL_RESULTS
 from ua_tui.core.storage.workspace import is_record
-from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, decode_article
+from ua_tui.core.toolkit.articles import decode_article
 from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.knowledge.cleaning import (
