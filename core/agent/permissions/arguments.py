@@ -13,7 +13,7 @@ from ua_tui.core.json_values import JsonMapping, JsonObject, table_of
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.text import words_of
 
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}[^\s<>\"']*")
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,40}:[/\\]{2}[^\s<>\"']*")
 _AUTHORITY = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\]")
 _CODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
 WORDS = {name: frozenset(words.split()) for name, words in table_of(__file__, "words.toml").items()}

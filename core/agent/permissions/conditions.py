@@ -37,7 +37,7 @@ from ua_tui.core.text import without_surrogates
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _PATTERN = str.maketrans("*?[{~", "_____")
-_CAN_BECOME_OPTION = re.compile(r"[-*?\[]|.*\{.*(?:,|\.\.)")
+_CAN_BECOME_OPTION = re.compile(r"[-*?\[]|[^{]*\{.*(?:,|\.\.)")
 _JOINED = re.compile(r"-(?P<letters>[A-Za-z]*)[\d.,]*[bcwkMG]?")
 # With formats such as `%G?` git starts the program that checks signatures.
 _CHECKS_SIGNATURE = re.compile(r"%.?G|signature")

@@ -18,7 +18,7 @@ from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.agent.permissions.conditions import command_words
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.proposals import advice, proposal, rules_problem
-from ua_tui.core.agent.permissions.rules import Effect, Rule, check
+from ua_tui.core.agent.permissions.rules import Effect, Rule, check, rule_for
 
 CASES = cases_of(__file__)
 
@@ -184,3 +184,11 @@ def test_what_a_dialog_accepts_for_a_tool_that_acts_outside() -> None:
     for text, problem in CASES["what_a_dialog_accepts_for_a_tool_that_acts_outside"]:
         found = rules_problem([text], [Action(SEND, {"to": "a@b.example", "subject": "Hi"})], HERE)
         assert found is None if problem is None else problem in (found or "")
+
+
+def test_a_long_text_is_compared_at_once() -> None:
+    long = Action("Bash", {"command": f"git diff {'{' * 300_000}"})
+    assert rule_for([Rule("allow", "Bash(git diff:*)")], "allow", long, HERE) is None
+    data = Action("mcp__notes__send", {"url": "https://a.gov/", "attachment": "QUFB" * 100_000})
+    rule = Rule("allow", "send(host=*.gov)")
+    assert rule_for([rule], "allow", data, HERE) == rule
