@@ -53,6 +53,9 @@ STOPPED_HINT = (
     "The person stopped this sub-agent; it did not fail. What it saved is in the workspace. Do not start it again for "
     "the same task unless the person asks for that. Continue with what there is, and say in the answer what is missing."
 )
+# Others let a sub-agent work elsewhere, such as in a copy of the repository around the session, where files that it may
+# not read have paths that it may.
+_OF_SUBAGENTS = {"description", "prompt", "subagent_type", "model", "effort", "resume"}
 _CHANGED = (
     "The person changed the arguments of this call before allowing it: it did what they want, not exactly what you "
     "asked for. It ran with: {}"
@@ -186,6 +189,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         if name in READERS:
             effective = await asyncio.to_thread(self.results.redirect, name, effective, transcript)
         if name in {"Agent", "Task"}:
+            effective = {key: value for key, value in effective.items() if key in _OF_SUBAGENTS}
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])

@@ -128,3 +128,14 @@ async def test_a_check_that_fails_or_comes_too_late_stops_nobody(workspace: Work
     stopping = Stopping(workspace, check)
     assert await stopping.answer() == {}
     assert stopping.events == []
+
+
+async def test_a_subagent_works_in_the_session_whatever_it_is_asked_for(workspace: Workspace) -> None:
+    stopping = Stopping(workspace, finds())
+    (matcher,) = stopping.hooks.matchers()["PreToolUse"]
+    (hook,) = matcher.hooks
+    given = {"subagent_type": "expert", "description": "A report", "prompt": "Write it"}
+    asked = {**given, "isolation": "worktree", "cwd": "/etc", "run_in_background": True}
+    data = {"tool_name": "Agent", "tool_use_id": "t1", "tool_input": asked}
+    answer: Any = await hook(data, None, {"signal": None})  # type: ignore[arg-type]
+    assert answer["hookSpecificOutput"]["updatedInput"] == {**given, "run_in_background": False}
