@@ -69,7 +69,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         after: the cursor at which the reading ended; that at which it began if there was nothing to read.
         title: the title of the session; None if the session cannot be described.
-        demo: whether it is one of the demo.
         calls: calls that began.
         documents: read while they are asked for; one with the path and the part of an earlier one replaces it.
         replaced: the files that were read again: all of their earlier documents are removed.
@@ -138,7 +137,6 @@ class FoundDocument(Hit, frozen=True, kw_only=True):
 
     Attributes:
         hash: the hash of its text, in hexadecimal digits; equal texts have equal ones.
-        words: how many words the text has.
         partial: whether only the beginning of the text is in the knowledge base.
         text: the text, if the document was asked for by its number.
     """
@@ -159,7 +157,7 @@ class Results:
     a knowledge base, which cannot be read.
     """
 
-    hits: tuple[Hit, ...] = ()
+    hits: Sequence[Hit] = ()
     partial: bool = False
     relaxed: bool = False
     notices: tuple[str, ...] = ()

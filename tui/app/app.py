@@ -408,7 +408,7 @@ class UaTuiApp(BaseApp):
         """How sessions are opened: this one by closing what is above its panes."""
         from ua_tui.tui.screens.knowledge.find import SessionAccess
 
-        current = self.session.workspace.path if self.session is not None else None
+        current = self.session.workspace.path.resolve() if self.session is not None else None
         read_only = self.session_folder is None
         return SessionAccess(self.show_panes, current, is_read_only=read_only)
 

@@ -275,10 +275,13 @@ class BaseApp(App[str]):
         return SessionAccess()
 
     def open_find(self, words: str = "") -> None:
-        """Show what any session found for these words."""
-        from ua_tui.tui.screens.knowledge.find import show_find
+        """Show what any session found for these words; a search that is in front goes to them."""
+        from ua_tui.tui.screens.knowledge.find import FindScreen
 
-        show_find(self, self.knowledge, self.session_access(), words)
+        if isinstance(self.screen, FindScreen):
+            self.screen.search_for(words)
+        else:
+            self.push_screen(FindScreen(self.knowledge, self.session_access(), words))
 
     def action_find(self) -> None:
         """Find what any session found."""

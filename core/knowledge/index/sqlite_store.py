@@ -42,10 +42,7 @@ _LATER = "the knowledge base was made by a later version of ua-tui: some of it m
 
 
 class SqliteStore(KnowledgeStore):
-    """A `KnowledgeStore` of a file.
-
-    To be read only, it is opened when it is first needed, and again when it was replaced.
-    """
+    """A file; one that is only read is opened when it is first needed, and again when it was replaced."""
 
     statements = read_statements(__file__, "sqlite.toml")
     path: Path
@@ -142,16 +139,14 @@ class SqliteStore(KnowledgeStore):
 
     def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """Find the best passages by bm25, or the newest documents; those that were found before the deadline."""
-        name, words = "newest", ""
-        where = ask.filters
-        if ask.any_of or ask.all_of:
-            name, words = "matches", self._words(ask)
-        of_document = self.statements["of_document"] if where else ""
-        statement, values = self.statement(name, where, {"words": words}, of_document=of_document)
+        words = self._words(ask)
+        name = "matches" if words else "newest"
+        of_document = self.statements["of_document"] if ask.filters else ""
+        statement, values = self.statement(name, ask.filters, {"words": words}, of_document=of_document)
         found: list[tuple[float, int]] = []
 
         def is_over() -> bool:
-            return deadline.is_over() and (
+            return not deadline.seconds and (
                 bool(found) or deadline.stop.is_set() or deadline.clock() > deadline.at + _GRACE_SECONDS
             )
 
@@ -168,13 +163,6 @@ class SqliteStore(KnowledgeStore):
             self._db.set_progress_handler(None, 0)
         best = [chunk for _, chunk in heapq.nlargest(MOST_CANDIDATES, found) if chunk]
         return self.passages(best), is_partial
-
-    def state(self) -> object:
-        """Which file it is, if there is one, and its number of changes."""
-        with self._reporting("read"):
-            db = self._connection()
-            version = None if db is None else int(db.execute("PRAGMA data_version").fetchone()[0])
-            return self._identity, version
 
     def _connection(self) -> sqlite3.Connection | None:
         found = identity(self.path)
@@ -227,13 +215,7 @@ class SqliteStore(KnowledgeStore):
         self.rows("index_chunks", last=last)
 
     def scrub(self) -> bool:
-        """Remove what is left of removed texts from the file and its log.
-
-        Other programs wait while the file is written again, which takes about a second for a hundred megabytes.
-
-        Returns:
-            Whether nothing is left; False if another program still reads what was removed.
-        """
+        """Write the file and its log again, which takes about a second for a hundred megabytes."""
         with self._transaction():
             # The index keeps the words of removed texts until its parts are merged.
             self.rows("merge")

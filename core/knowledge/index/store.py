@@ -32,16 +32,12 @@ _DOCUMENTS = 40
 _AMONG = re.compile(r"IN \(:(\w+)\)")
 _PARAMETER = re.compile(r"(?<![\w:]):(\w+)")
 
-
 Prepared = tuple[dict[str, Any], list[Chunk]]
 """The row of a document, with its number once it has one, and its chunks, of which there is at least one."""
 
 
 class KnowledgeStore(ABC):
     """A knowledge base that is read and written; all methods block, so call them in a thread, one at a time.
-
-    `ua_tui.core.knowledge.index.sqlite_store` writes to the file of this machine, and
-    `ua_tui.core.knowledge.postgres.store` to the database of a team: they have what differs.
 
     What is on the list of what was forgotten is not stored. One that is `read_only` is opened when it is first read.
     What the search asks is asked within `reading`. Other statements of one row or another are run with `rows`.
@@ -112,10 +108,6 @@ class KnowledgeStore(ABC):
         """
 
     @abstractmethod
-    def state(self) -> object:
-        """What is another thing once something was stored or removed."""
-
-    @abstractmethod
     def close(self) -> None:
         """Close it; the next call opens it again."""
 
@@ -127,11 +119,7 @@ class KnowledgeStore(ABC):
 
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[None]:
-        """Run the block in one transaction that may write; an exception undoes it.
-
-        Raises:
-            KnowledgeError: there was an error of the database in the block.
-        """
+        """Run the block in one transaction that may write; an exception undoes it."""
 
     @abstractmethod
     def _session(self, folder: str, before: Cursor) -> int | None:
@@ -146,9 +134,10 @@ class KnowledgeStore(ABC):
 
     @abstractmethod
     def scrub(self) -> bool:
-        """Remove what is left of removed texts, and free space; returns False if it has to be tried again later.
+        """Remove what is left of removed texts, and free space, for which other programs wait.
 
-        Other programs wait meanwhile.
+        Returns:
+            Whether nothing is left; False if another program still reads what was removed: try again later.
         """
 
     # -- what the search asks
@@ -180,14 +169,12 @@ class KnowledgeStore(ABC):
         clauses = []
         for condition, choices in where:
             around, each = self.statements["where"][condition]
-            keys = [f"v{len(given) + number}" for number in range(len(choices))]
-            written = [self.expression(each) if isinstance(each, Term) else each for each in choices]
-            given.update(zip(keys, written, strict=True))
-            clauses.append(
-                around.format(
-                    " OR ".join(each.format(self.statements["parameter"].format(key)) for key in keys)
-                )
-            )
+            written = []
+            for choice in choices:
+                key = f"v{len(given)}"
+                given[key] = self.expression(choice) if isinstance(choice, Term) else choice
+                written.append(each.format(self.statements["parameter"].format(key)))
+            clauses.append(around.format(" OR ".join(written)))
         text = self.statements[name]
         for part, replacement in parts.items():
             text = text.replace(f"{{{part}}}", replacement)
@@ -219,8 +206,7 @@ class KnowledgeStore(ABC):
     def apply(self, folder: str, before: Cursor, batch: Batch) -> bool:
         """Store what was read from a session's journal from the cursor `before` on, with the new cursor.
 
-        Documents are asked for before the transaction. Of a forgotten session only the cursor is stored. `folder` is
-        that of the session, relative to that of the sessions or absolute.
+        Documents are asked for before the transaction. Of a forgotten session only the cursor is stored.
 
         Returns:
             Whether it was stored; False if another program moved the cursor.
@@ -360,12 +346,9 @@ def read_statements(module: str, name: str) -> Mapping[str, Any]:
     """
     own = table_of(module, name)
     every = table_of(__file__, "statements.toml")
-    parts = own.pop("parts")
+    parts = every.pop("parts") | own.pop("parts") | {"most": str(MOST_CANDIDATES)}
     where = every.pop("where") | own.pop("where")
     every |= own
-    parts = (
-        {name: every[name] for name in ("hit", "of_hit", "dated")} | parts | {"most": str(MOST_CANDIDATES)}
-    )
 
     def written(text: str) -> str:
         for part, replacement in parts.items():

@@ -56,10 +56,6 @@ class PostgresStore(KnowledgeStore):
     """A `KnowledgeStore` of a database; the next call connects again if the connection was lost.
 
     If the program shares its connections, one of them is borrowed while something is read or written.
-
-    Args:
-        address: the database of the team.
-        origins: the sessions of the team that are on this machine, by their names; others are not of the team.
     """
 
     statements = read_statements(__file__, "postgres.toml")
@@ -178,10 +174,6 @@ class PostgresStore(KnowledgeStore):
             return self._until(late, *self._best(ask, words[:1])) or [], True
         return found or [], found is None or min(each.passages for each in ask.all_of or words) > _LOOKED_AT
 
-    def state(self) -> object:
-        """The last document, and the last entry of the list of what was forgotten."""
-        return self.rows("changed")
-
     def _best(self, ask: Ask, words: Sequence[Term]) -> tuple[str, dict[str, object]]:
         """The query for the passages with words that are rare, often there, in a title, and in a short text."""
         every = {self.expression(term): math.log1p(ask.total / (term.passages + 0.5)) for term in words}
@@ -200,12 +192,12 @@ class PostgresStore(KnowledgeStore):
         if ask.all_of:
             chosen[required] = 1.0
         where = ask.required()
+        checked = self.statements["checked"] if where else ""
         of_chunk = self.statements["of_chunk"] if ask.all_of else ""
-        checked = self.statements["checked"].replace("{of_chunk}", of_chunk) if where else ""
         values = {
             "words": [*chosen], "weights": [*chosen.values()], "ranked": [*every], "rarities": [*every.values()],
         }  # fmt: skip
-        return self.statement("best", where, values, checked=checked)
+        return self.statement("best", where, values, checked=checked, of_chunk=of_chunk)
 
     def _until(self, deadline: Deadline, statement: str, values: Mapping[str, object]) -> list[Found] | None:
         """The passages with the numbers that a query gives; None if it was not answered before the deadline."""

@@ -105,7 +105,3 @@ class Deadline:
     def seconds(self) -> float:
         """How long it is until then; 0 if it is over."""
         return 0.0 if self.stop.is_set() else max(self.at - self.clock(), 0.0)
-
-    def is_over(self) -> bool:
-        """Whether the search has to end."""
-        return self.seconds <= 0

@@ -1,7 +1,6 @@
 """Searches the knowledge base: words and filters in, documents with their best passages out.
 
-A database gives the passages with any of the rarest words, and they are ranked here. The search ends with what it has
-when its time is used up.
+A database gives the passages with any of the rarest words, and they are ranked here.
 """
 
 from __future__ import annotations
@@ -22,14 +21,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Results
-from ua_tui.core.knowledge.search.candidates import (
-    MOST_CANDIDATES,
-    Ask,
-    Deadline,
-    Filters,
-    Found,
-    Term,
-)
+from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Filters, Found, Term
 from ua_tui.core.knowledge.search.copies import FoundPage, pages_of
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
@@ -44,8 +36,6 @@ from ua_tui.core.text import without_surrogates
 
 BUDGET = 1.0
 """Seconds after which a search answers with what it has."""
-TYPING_BUDGET = 0.04
-"""The same while a person types: a quick answer is worth more than a complete one."""
 MOST_WORDS = 12
 """Words of a query for which candidates are looked for: the rarest. All words count in the ranking."""
 _LARGEST = (1 << 63) - 1
@@ -55,7 +45,9 @@ _MOST_SPACE = 10_000
 _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
 _NO_WORDS = "there is no word to search for: only letters and digits are searched."
-_MISSING = "there is no knowledge base yet: it is created when a session runs."
+_MISSING = (
+    "nothing is indexed yet: sessions add what they find; `ua-tui knowledge update` reads past sessions."
+)
 _NONE_THEN = (
     "nothing was found from that time: all times were searched, with the words for it as ordinary words."
 )
@@ -80,13 +72,9 @@ class KnowledgeSearch:
     All methods block. They may be called in any thread; a call waits until the one before it has ended. Each raises
     `KnowledgeError` if there is a knowledge base that cannot be read; where there is none, nothing is found.
 
-    Args:
-        place: where the knowledge base is.
-        budget: the seconds after which a search answers with what it has.
-        clock: gives the time in seconds, for the budget.
-        embedder: makes the vector of a query, so that texts with a similar meaning are found; None for no such search.
-        stays_open: whether it is open between two questions.
-        scope: what must hold for every document that is found, as `conditions` of the queries takes it.
+    A search answers with what it has after `budget` seconds of the `clock`. `scope` is what must hold for every document
+    that is found, as `conditions` of the queries takes it. With an `embedder`, which makes the vector of a query, texts
+    with a similar meaning are found. Only one that `stays_open` is open between two questions.
 
     Raises:
         KnowledgeError: the packages for a team's database are missing.
@@ -110,7 +98,6 @@ class KnowledgeSearch:
         self._clock = clock
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._state: object = None
         self._tokenizer = Tokenizer()
 
     def search(
@@ -124,25 +111,19 @@ class KnowledgeSearch:
     ) -> Results:
         """Find documents; any text is a query, and one without words finds the newest documents.
 
-        If the work in a thread is stopped, the search ends with an empty, partial answer.
-
-        Args:
-            text: words, "phrases", -exclusions and filters, as in `ua_tui.core.knowledge.search.query`.
-            limit: the most hits.
-            typing: whether the last word may be incomplete, if no space follows it.
-            budget: the seconds for this search, if it has others.
-            scope: what else must hold for a document, as `ua_tui.core.knowledge.search.query.conditions` takes it.
+        With `typing` the last word may be incomplete, if no space follows it. `budget` is the time of this search in
+        seconds, if it has another one, and `scope` what else must hold for a document, as `conditions` of the queries
+        takes it. If the work in a thread is stopped, the search ends with an empty, partial answer.
         """
         began = time.perf_counter()
         with self.passages(text, budget=budget, typing=typing, **scope) as answer:
             hits = self._hits(pages_of(answer.ranked)[: max(limit, 0)], answer)
         if stop_flag().is_set():
             return Results(partial=True)
-        has_all = any(each.full for each in answer.ranked)
         return Results(
             hits=hits,
             partial=answer.partial,
-            relaxed=bool(hits) and not has_all,
+            relaxed=bool(hits) and not any(each.full for each in answer.ranked),
             notices=answer.notices,
             ms=(time.perf_counter() - began) * 1_000,
         )
@@ -189,12 +170,6 @@ class KnowledgeSearch:
                 return []
             key = canonical_url(without_surrogates(url))
             return [FoundDocument(**row) for row in self._database.records("copies", self._scope, url=key)]
-
-    def changed(self) -> bool:
-        """Whether something was stored or removed since the last call; the first call returns False."""
-        with self._lock:
-            before, self._state = self._state, self._database.state()
-            return before is not None and before != self._state
 
     @contextmanager
     def _reading(self) -> Iterator[Sequence[str] | None]:
@@ -271,7 +246,7 @@ class KnowledgeSearch:
             values = similarities(vector, [data for _, data in batch])
             near += zip(values, (chunk for chunk, _ in batch), strict=True)
             near = heapq.nlargest(MOST_CANDIDATES, near)
-            if is_late := deadline.is_over():
+            if is_late := not deadline.seconds:
                 break
         order = {chunk: place for place, (_, chunk) in enumerate(near)}
         return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
@@ -286,8 +261,7 @@ class KnowledgeSearch:
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
-            facts = {"start": found.start + offset, "passage": passage, "marks": marks}
-            hits.append(page.hit(later, **facts))
+            hits.append(page.hit(later, start=found.start + offset, passage=passage, marks=marks))
         return tuple(hits)
 
 

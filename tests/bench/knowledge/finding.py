@@ -9,11 +9,12 @@ from pathlib import Path
 from tests.bench.knowledge.questions import ask
 from tests.bench.knowledge.sessions import Session, invent_sessions, write_session
 from tests.bench.table import Row
-from ua_tui.core.knowledge.search.search import TYPING_BUDGET, KnowledgeSearch
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.observers.knowledge.catch_up import update
+from ua_tui.tui.screens.knowledge.reader import TYPING_BUDGET
 
 SESSIONS, QUESTIONS = 200, 500
 FIRST = 5

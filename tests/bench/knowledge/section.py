@@ -10,8 +10,9 @@ from tests.bench.knowledge.finding import finding_rows
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.knowledge.team import team_rows
 from tests.bench.table import Row, Section
-from ua_tui.core.knowledge.search.search import TYPING_BUDGET, KnowledgeSearch
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.tui.screens.knowledge.reader import TYPING_BUDGET
 
 SIZE = 2.0
 

@@ -444,14 +444,10 @@ def test_a_stopped_search_gives_nothing_and_threads_may_search(
         assert [*threads.map(lambda _: len(search.search("sport").hits), range(40))] == [20] * 40
 
 
-def test_what_is_stored_meanwhile_is_found_and_noticed(
-    place: KnowledgePlace, search: KnowledgeSearch
-) -> None:
+def test_what_is_stored_meanwhile_is_found(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, *others(1))
-    assert not search.changed()
+    assert titles(search, "quokka") == []
     fill(place, document("New", "quokka"))
-    assert search.changed()
-    assert not search.changed()
     assert titles(search, "quokka") == ["New"]
 
 
@@ -459,15 +455,13 @@ def test_a_missing_or_new_file_is_opened(path: Path, tmp_path: Path, file_search
     results = file_search.search("quokka")
     assert results.hits == ()
     assert results.notices
-    assert (file_search.document(1), file_search.changed()) == (None, False)
+    assert file_search.document(1) is None
     assert file_search.sources("https://a.org") == []
     fill(path, document("A", "quokka"))
     assert titles(file_search, "quokka") == ["A"]
-    file_search.changed()
     other = tmp_path / "other.db"
     fill(other, document("B", "quokka"))
     os.replace(other, path)
-    assert file_search.changed()
     assert titles(file_search, "quokka") == ["B"]
 
 

@@ -261,7 +261,7 @@ async def test_a_knowledge_base_that_is_off_missing_or_damaged_is_explained(tmp_
     for database, words, shown in (
         (None, "velomax", "The knowledge base is off."),
         (damaged, "velomax", "ua-tui knowledge rebuild"),
-        (tmp_path / "none" / "knowledge.db", "", "Nothing is indexed yet."),
+        (tmp_path / "none" / "knowledge.db", "", "Nothing is indexed yet"),
     ):
         async with finding(database, words) as (app, _, _):
             assert shown in screen_text(app)

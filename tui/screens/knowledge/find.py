@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from textual import events, on
-from textual.app import App, ComposeResult
-from textual.content import Content
-from textual.widgets import Input, Static
+from textual.app import ComposeResult
+from textual.widgets import Input
 
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import KnowledgeError, UniversalAgentError
@@ -26,7 +25,7 @@ from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.core.toolkit.knowledge.earlier_articles import article_of
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.render.format import moment, tail_cut
+from ua_tui.tui.render.format import moment
 from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.viewer import ViewerScreen
@@ -39,18 +38,21 @@ from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import missing_reason
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
 
-POLL_SECONDS = 0.7
-"""How often the screen checks for something new."""
+Part = Literal["passage", "call", "session"]
+POLL_SECONDS = 3.0
+"""How often the screen asks again: sessions may have stored something."""
 MOST_HITS = 50
 _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
+_NOTHING = "Nothing found.\nTry other words. Words match only from their beginning."
 _SHORTEST = 3
 """Letters of a word, of which fewer are searched as a whole word."""
 _UNFINISHED = "Nothing contains the last word. Keep typing, or delete it."
@@ -62,7 +64,7 @@ class SessionAccess:
 
     Attributes:
         show_current: shows the panes of the running session.
-        current: the folder of that session; None if there is none.
+        current: the folder of that session, without links; None if there is none.
         is_read_only: whether that session is a past one, too.
     """
 
@@ -71,17 +73,7 @@ class SessionAccess:
     is_read_only: bool = False
 
 
-def show_find(
-    app: App[str], database: KnowledgePlace | None, sessions: SessionAccess, words: str = ""
-) -> None:
-    """Show what any session found for these words; a search that is in front goes to them."""
-    if isinstance(app.screen, FindScreen):
-        app.screen.search_for(words)
-    else:
-        app.push_screen(FindScreen(database, sessions, words))
-
-
-class _Words(Input):
+class _Line(Input):
     """A line in which a letter with Alt is a key of the screen, and no text."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
@@ -94,13 +86,7 @@ class _Words(Input):
 
 
 class FindScreen(Modal[None]):
-    """Searches the knowledge base.
-
-    Args:
-        database: the file; None if the settings turn the knowledge base off.
-        sessions: the session that is shown.
-        words: what to search for first.
-    """
+    """Searches the knowledge base, at first for `words`; `database` is None if the settings turn it off."""
 
     PARTS = (HitList,)
     BINDINGS = bindings("FindScreen")
@@ -111,34 +97,28 @@ class FindScreen(Modal[None]):
         self._reader = KnowledgeReader(database)
         self._place = database
         self._sessions = sessions
-        self._results = Results()
         self._asked = ""
+        self._results = Results()
         self._waits = False
         self._opens_first = False
         self._words = clean_line(words, _LONGEST)
+        self._notice = Words(id="find-notice")
         self._list = HitList(id="find-hits")
+        self._detail = Words(id="find-detail")
 
     def compose(self) -> ComposeResult:
         """Create the title, the line, the hits, the details and the keys."""
-        yield TitleLine()
-        yield _Words(self._words, _PLACEHOLDER, id="find-line", compact=True, select_on_focus=False)
-        yield Static(id="find-notice")
-        yield self._list
-        yield Static(id="find-detail")
-        yield KeyLine()
+        self._line = _Line(self._words, _PLACEHOLDER, id="find-line", compact=True, select_on_focus=False)
+        yield from (TitleLine(), self._line, self._notice, self._list, self._detail, KeyLine())
 
     def on_mount(self) -> None:
-        """Search for the first words, and check for new ones regularly."""
+        """Search for the first words, and again regularly."""
         self._ask(delay=0)
         start_job(self, self._poll, "poll")
 
     def on_unmount(self) -> None:
         """Close the knowledge base, for which the application does not wait: all threads may be busy."""
         asyncio.get_running_loop().run_in_executor(None, self._reader.close)
-
-    @property
-    def _line(self) -> Input:
-        return self.query_one("#find-line", Input)
 
     # -- searching ---------------------------------------------------------------------------------
 
@@ -161,48 +141,36 @@ class FindScreen(Modal[None]):
 
     async def _search(self, words: str, delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
-        results = await self._reader.search(words, limit=MOST_HITS)
+        results = await self._reader.search(words, limit=MOST_HITS, patient=keep)
         self._waits = False
         begun = words.rpartition(" ")[2]
         if 0 < len(begun) < _SHORTEST and self._list.chosen and not (results.hits or results.problem):
             # The hits of the text before stay until the word is longer.
-            self._show_notices([_UNFINISHED])
+            self._notice.show(_UNFINISHED)
             return
         self._show(results, keep=keep)
-        if results.partial:
+        if results.partial and not keep:
             # The person waits, as the next key would have stopped this.
             results = await self._reader.search(words, limit=MOST_HITS, patient=True)
             self._show(results, keep=True)
 
     def _show(self, results: Results, *, keep: bool) -> None:
-        self._results = results
-        self._list.show_hits(results.hits, self._messages(results), keep=keep)
-        self._show_title()
-        self._show_notices(results.notices)
+        # Scores change with time.
+        results = replace(results, hits=[msgspec.structs.replace(hit, score=0.0) for hit in results.hits])
+        if results != self._results or not keep:
+            self._results = results
+            nothing = _NOTHING if self._asked.strip() else _EMPTY
+            self._list.show_hits(results.hits, clean_line(results.problem, 1_000) or nothing, keep=keep)
+            self._show_title(results)
+            self._notice.show(clean_line(" ".join(map(as_sentence, results.notices)), 400))
         if self._opens_first:
             self.action_open()
 
-    def _show_notices(self, notices: Sequence[str]) -> None:
-        line = self.query_one("#find-notice", Static)
-        line.display = bool(notices)
-        line.update(Content(clean_line(" ".join(map(as_sentence, notices)), 400)))
-
     async def _poll(self) -> None:
-        """Ask again when something was stored."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            if self.is_current and not self._waits and await self._reader.changed():
+            if self.is_current and not self._waits:
                 self._ask(delay=0, keep=True)
-
-    def _messages(self, results: Results) -> list[str]:
-        if results.problem:
-            return [clean_line(results.problem, 1_000)]
-        if not self._asked.strip():
-            return [_EMPTY]
-        return [
-            "Nothing found.",
-            "Try other words. Words match only from their beginning.",
-        ]
 
     def action_only(self, dimension: str) -> None:
         """Narrow the words to the kind, the site or the session of the hit under the cursor, or no longer."""
@@ -220,13 +188,7 @@ class FindScreen(Modal[None]):
 
     # -- title, details and keys -------------------------------------------------------------------
 
-    def on_resize(self) -> None:
-        """Fit the details to the width."""
-        if self.is_mounted:
-            self._show_detail()
-
-    def _show_title(self) -> None:
-        results = self._results
+    def _show_title(self, results: Results) -> None:
         counted = quantity(len(results.hits), "hit")
         if not self._line.value.strip():
             counted = "the newest"
@@ -241,27 +203,9 @@ class FindScreen(Modal[None]):
 
     def on_keyed_list_highlighted(self) -> None:
         """Show the details of the hit under the cursor."""
-        self._show_detail()
+        hit = self._list.chosen
+        self._detail.update(_details(hit) if hit is not None else "")
         self._offer_keys()
-
-    def _show_detail(self) -> None:
-        hit, detail = self._list.chosen, self.query_one("#find-detail", Static)
-        if hit is None:
-            detail.update("")
-            return
-        verb = {"article": "fetched", "query": "asked", "answer": "answered"}.get(hit.kind, "saved")
-        name = hit.session.rpartition("/")[2]
-        title = hit.session_title or name
-        facts = (
-            f"{verb} {moment(hit.made_at)}",
-            f"by {clean_line(hit.author, 60)}" if hit.author else "",
-            clean_line(tool_name(hit.tool).short, 60) if hit.tool else "",
-            f"session: {clean_line(title, 120)}" if title else "",
-        )
-        where = clean_line(hit.url or hit.path or name, 1_000)
-        lines = (where, " · ".join(filter(None, facts)))
-        width = max(1, self.size.width - 2)
-        detail.update(Content("\n").join(Content(tail_cut(line, width)) for line in lines))
 
     def on_descendant_focus(self) -> None:
         """Offer the keys of the focused part."""
@@ -269,22 +213,17 @@ class FindScreen(Modal[None]):
 
     def _offer_keys(self) -> None:
         hit, typing = self._list.chosen, self.focused is self._line
-        call_key, session, cite, kind = ("Alt+P", "Alt+S", "Alt+Y", "Alt+K") if typing else "psyK"
-        keys = []
-        if hit is not None:
-            call = [(call_key, "call", "screen.open('call')")] if hit.tool_use_id is not None else []
-            keys = [
-                ("Enter", "open", "screen.open"),
-                *call,
-                (session, "session", "screen.open('session')"),
-                (cite, "cite", "screen.cite"),
-                (kind, "this kind", "screen.only('kind')"),
-            ]
-        if typing:
-            keys.insert(1, ("↓", "hits", "screen.move('cursor_down')"))
-        else:
-            keys.append(("/", "words", "screen.edit"))
-        self.query_one(KeyLine).show_keys(*keys, ("Esc", "back", "screen.close"))
+        call, session, cite, kind = ("Alt+P", "Alt+S", "Alt+Y", "Alt+K") if typing else "psyK"
+        self.query_one(KeyLine).show_keys(
+            hit is not None and ("Enter", "open", "screen.open"),
+            typing and ("↓", "hits", "screen.move('cursor_down')"),
+            hit is not None and hit.tool_use_id is not None and (call, "call", "screen.open('call')"),
+            hit is not None and (session, "session", "screen.open('session')"),
+            hit is not None and (cite, "cite", "screen.cite"),
+            hit is not None and (kind, "this kind", "screen.only('kind')"),
+            not typing and ("/", "words", "app.focus('find-line')"),
+            ("Esc", "back", "screen.close"),
+        )
 
     # -- keys --------------------------------------------------------------------------------------
 
@@ -304,20 +243,12 @@ class FindScreen(Modal[None]):
         move: Callable[..., None] = getattr(self._list, f"action_{action}")
         move(*by)
 
-    def action_step(self) -> None:
-        """Focus the hits, or the words again."""
-        (self._list if self.focused is self._line else self._line).focus()
-
-    def action_edit(self) -> None:
-        """Change the words."""
-        self._line.focus()
-
     @on(Input.Submitted, "#find-line")
     @on(HitList.Opened)
     def _opened(self) -> None:
         self.action_open()
 
-    def action_open(self, what: Literal["passage", "call", "session"] = "passage") -> None:
+    def action_open(self, what: Part = "passage") -> None:
         """Open the hit at its passage, its tool call or its session."""
         if self._waits and what == "passage":
             # The hits on screen are those of other words.
@@ -325,9 +256,7 @@ class FindScreen(Modal[None]):
         elif self._place is not None and (hit := self._list.chosen) is not None:
             start_job(self, partial(self._open, self._place, hit, what), "open")
 
-    async def _open(
-        self, place: KnowledgePlace, hit: Hit, what: Literal["passage", "call", "session"]
-    ) -> None:
+    async def _open(self, place: KnowledgePlace, hit: Hit, what: Part) -> None:
         try:
             if what == "passage" and not (hit.path and folder_path(place, hit.session)):
                 await self._open_text(hit)
@@ -347,12 +276,8 @@ class FindScreen(Modal[None]):
         kind = kind_name(hit.kind).capitalize()
         self.app.push_screen(ArticleScreen(article, kind, passage=_passage_of(hit)))
 
-    def _is_current(self, folder: Path) -> bool:
-        current = self._sessions.current
-        return current is not None and current.resolve() == folder.resolve()
-
-    async def _open_in_session(self, hit: Hit, folder: Path, what: str) -> None:
-        is_current = self._is_current(folder)
+    async def _open_in_session(self, hit: Hit, folder: Path, what: Part) -> None:
+        is_current = folder == self._sessions.current
         read_only = not is_current or self._sessions.is_read_only
 
         def view(path: str | None, passage: Passage | None = None) -> None:
@@ -387,6 +312,19 @@ class FindScreen(Modal[None]):
             follow_link(self, hit.url)
         elif hit is not None:
             self.notify("This hit has no address.", markup=False)
+
+
+def _details(hit: Hit) -> str:
+    """Where a hit is from, and on a second line when, by whom and in which session it was found."""
+    verb = {"article": "fetched", "query": "asked", "answer": "answered"}.get(hit.kind, "saved")
+    name = hit.session.rpartition("/")[2]
+    facts = (
+        f"{verb} {moment(hit.made_at)}",
+        f"by {clean_line(hit.author, 60)}" if hit.author else "",
+        clean_line(tool_name(hit.tool).short, 60) if hit.tool else "",
+        f"session: {clean_line(hit.session_title or name, 120)}",
+    )
+    return "\n".join((clean_line(hit.url or hit.path or name, 1_000), " · ".join(filter(None, facts))))
 
 
 async def _folder_of(place: KnowledgePlace, hit: Hit) -> Path:

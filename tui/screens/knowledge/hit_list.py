@@ -31,17 +31,14 @@ class HitList(KeyedList[Hit]):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--found", "hits--kind", "hits--title", "hits--passage"}
     ALLOW_SELECT = True
     GUTTER = 2
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._message: Sequence[str] = ()
+    _message = ""
 
     def name_of(self, row: Hit) -> str:
         """The number of the document."""
         return str(row.id)
 
-    def show_hits(self, hits: Sequence[Hit], message: Sequence[str] = (), *, keep: bool = False) -> None:
-        """Show hits from the first one, or with `keep` at the hit under the cursor; without hits the message."""
+    def show_hits(self, hits: Sequence[Hit], message: str, *, keep: bool) -> None:
+        """Show hits from the first one, or with `keep` at the hit under the cursor; without hits a clean message."""
         self._message = message
         self.show(hits, self.name_of(hits[0]) if hits and not keep else None)
 
@@ -61,19 +58,14 @@ class HitList(KeyedList[Hit]):
         below = self._passage(hit, room)
         if notes := " · ".join(notes_of(hit)):
             below += wrap([(notes, muted)], room)
-        lines: list[Line] = [[], self._title_line(hit, width)]
-        for number, line in enumerate(below or [[]] * hit.demo):
-            # Below the kind.
-            left = f"{'demo':<{len(indent)}}" if hit.demo and not number else indent
-            lines.append(cut_line([Segment(left, muted), *line], width))
-        return lines
+        below = [cut_line([Segment(indent, muted), *line], width) for line in below]
+        return [[], self._title_line(hit, width), *below]
 
     def render_below(self, width: int) -> Sequence[Line]:
         """Say why there are no hits, and what to do."""
         if self.entries:
             return []
-        texts = [(text, self.palette["lines--muted"]) for text in self._message]
-        return [[], *(line for text in texts for line in wrap([text], max(1, width - 2)))]
+        return [[], *wrap([(self._message, self.palette["lines--muted"])], max(1, width - 2))]
 
     def _title_line(self, hit: Hit, width: int) -> Line:
         muted = self.palette["lines--muted"]

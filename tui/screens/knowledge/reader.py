@@ -1,4 +1,4 @@
-"""Asks the knowledge base for a screen: in threads, one question at a time."""
+"""Asks the knowledge base for a screen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.concurrency.cancellation import check_stopped, in_thread
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.place import exists
 from ua_tui.core.knowledge.records import Results
 from ua_tui.core.text import as_sentence
 
@@ -20,17 +19,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OFF = "The knowledge base is off. `ua-tui config set knowledge on` turns it on for the next session."
-_MISSING = (
-    "Nothing is indexed yet. What a session finds appears here as it is saved; "
-    "`ua-tui knowledge update` indexes past sessions."
-)
+TYPING_BUDGET = 0.04
+"""Seconds of a search while a person types: a quick answer is worth more than a complete one."""
 
 
 class KnowledgeReader:
-    """Reads one knowledge base; a question that is cancelled is stopped in its thread, too.
+    """Reads one knowledge base, one question at a time; a question that is cancelled is stopped in its thread, too.
 
-    Args:
-        place: the file, or the database of a team; None if the settings turn the knowledge base off.
+    `place` is None if the settings turn the knowledge base off.
     """
 
     def __init__(self, place: KnowledgePlace | None) -> None:
@@ -43,39 +39,23 @@ class KnowledgeReader:
         from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
         assert self._place is not None
-        search = KnowledgeSearch(self._place)
-        # What is stored from here on is reported.
-        search.changed()
-        return search
+        return KnowledgeSearch(self._place)
 
     async def search(self, text: str, *, limit: int, patient: bool = False) -> Results:
         """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one.
 
         A search that is not `patient` may give a part of them, while the person types on.
         """
-        place = self._place
-        if place is None:
+        if self._place is None:
             return Results(problem=_OFF)
-
-        def find(search: KnowledgeSearch) -> Results | None:
-            from ua_tui.core.knowledge.search.search import TYPING_BUDGET
-
-            if not exists(place):
-                return None
-            budget = None if patient else TYPING_BUDGET
-            return search.search(text, limit=limit, typing=True, budget=budget)
-
+        budget = None if patient else TYPING_BUDGET
         try:
-            return await self.ask(find) or Results(problem=_MISSING)
+            found = await self.ask(
+                lambda search: search.search(text, limit=limit, typing=True, budget=budget)
+            )
+            return found or Results()
         except KnowledgeError as error:
             return Results(problem=as_sentence(str(error)), failed=True)
-
-    async def changed(self) -> bool:
-        """Whether something was stored since the last question."""
-        try:
-            return bool(await self.ask(lambda search: search.changed()))
-        except KnowledgeError:
-            return True
 
     def close(self) -> None:
         """Close the file. Blocks until a running question has stopped."""
