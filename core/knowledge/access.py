@@ -1,7 +1,4 @@
-"""Opens the knowledge base, whatever it is: a file of this machine, or the database of a team.
-
-What needs the packages of a team is imported only for the address of a database.
-"""
+"""Opens the knowledge base, whatever it is: a file of this machine, or the database of a team."""
 
 from __future__ import annotations
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
-
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.forgotten import (
@@ -21,8 +19,8 @@ from ua_tui.core.knowledge.forgotten import (
     title_tombstone,
 )
 from ua_tui.core.knowledge.index.database import reporting
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, exists, folder_key, folder_path
+from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.knowledge.search.candidates import Choice, Filters, Term
 from ua_tui.core.knowledge.search.query import conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
@@ -40,10 +38,7 @@ _FILES = (
 )
 _AGAIN = "a page that is fetched again can be found again, unless its address is forgotten, too (`--source`)"
 _SERVER = "the server's log, backups and replicas may have it until they are overwritten"
-_READ = (
-    "another program is still reading the knowledge base: the bytes are removed from its file when the next session "
-    "runs"
-)
+_READ = "another program still reads the knowledge base: the bytes are removed when the next session runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +46,6 @@ class Forgotten:
     """What was removed, or with `dry_run` would be.
 
     Attributes:
-        documents: how many documents.
-        passages: how many of their passages.
         titles: the titles of the first hundred documents, each once.
         sessions: the folders of the sessions from which they are, as the file names them.
         kept: what still has the texts, and problems: sentences for a person.
@@ -65,16 +58,6 @@ class Forgotten:
     kept: tuple[str, ...] = ()
 
 
-class _Chosen(msgspec.Struct, frozen=True):
-    """A document that is to be forgotten; `folder` is that of its session."""
-
-    id: int
-    folder: str
-    path: str
-    part: int
-    title: str
-
-
 def forget(
     place: KnowledgePlace, *, session: str = "", source: str = "", match: str = "", dry_run: bool = False
 ) -> Forgotten:
@@ -83,12 +66,8 @@ def forget(
     Documents for which all of the given conditions hold are removed. A session or an address that is named alone stays
     forgotten, whatever is found there later. The files and records of sessions stay.
 
-    Args:
-        place: where the knowledge base is.
-        session: the folder of a session, as the knowledge base names it.
-        source: the address of a page.
-        match: a query, as `KnowledgeSearch.search` reads it; all of its words must match.
-        dry_run: whether nothing is changed.
+    `session` is the folder of a session, as the knowledge base names it, `source` the address of a page, and `match` a
+    query, as `KnowledgeSearch.search` reads it; all of its words must match. A `dry_run` changes nothing.
 
     Raises:
         KnowledgeError: no condition is given, or the file cannot be read or written.
@@ -106,8 +85,7 @@ def forget(
             *(("without", [term]) for term in without),
             *(("having", [term]) for term in all_of),
         ]
-        found = [_Chosen(*row) for row in database.rows("matching", where)]
-        named = _titled(database, found, all_of)
+        found = [Hit(**row) for row in database.records("matching", where)]
         ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
         known = bool(database.rows("knows", folder=session))
     if session and not known and not os.path.isdir(folder_path(place, session) or ""):
@@ -116,12 +94,12 @@ def forget(
     if match and any(each.path for each in found):
         kept.append(_AGAIN)
     if not dry_run and (found or session):
-        kept += _remove(place, _entry(found, named, session, source, match))
+        kept += _remove(place, _entry(found, _titled(found, all_of), session, source, match))
     return Forgotten(
         documents=len(found),
         passages=passages,
         titles=tuple(dict.fromkeys(each.title for each in found if each.title))[:_TITLES],
-        sessions=tuple(dict.fromkeys(each.folder for each in found)),
+        sessions=tuple(dict.fromkeys(each.session for each in found)),
         kept=tuple(kept),
     )
 
@@ -151,7 +129,7 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
 
 
 def _entry(
-    found: Iterable[_Chosen], named: Iterable[str], session: str, source: str, match: str
+    found: Iterable[Hit], named: Iterable[str], session: str, source: str, match: str
 ) -> ForgottenEntry:
     """What is put on the list: a session or an address that is named alone as such, all else document by document."""
     if session and not source and not match:
@@ -160,7 +138,7 @@ def _entry(
     if source and not session and not match:
         tombstones.append(source_tombstone(source))
     else:
-        tombstones += [document_tombstone(each.folder, each.path, each.part) for each in found]
+        tombstones += [document_tombstone(each.session, each.path, each.part) for each in found]
     return ForgottenEntry(tombstones=tuple(dict.fromkeys(tombstones)))
 
 
@@ -180,23 +158,19 @@ def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
             yield f"the damaged file {damaged} may still have it and cannot be removed: {error.strerror}"
 
 
-def _titled(database: KnowledgeStore, found: Iterable[_Chosen], terms: Iterable[Term]) -> list[str]:
+def _titled(found: Iterable[Hit], terms: Iterable[Term]) -> list[str]:
     """The sessions of documents whose titles have a word of the query, as most are made of the first question."""
-    folders = {each.folder for each in found}
-    titles = [(folder, title) for folder, title in database.rows("titles") if folder in folders]
+    titles = {each.session: each.session_title for each in found}
     wanted = {word for term in terms for word in term.choices[0].words}
     with closing(Tokenizer()) as tokenizer:
-        words_of = tokenizer.words([title for _, title in titles])
-    return [folder for (folder, _), words in zip(titles, words_of, strict=True) if wanted & {*words}]
+        words_of = tokenizer.words([*titles.values()])
+    return [folder for folder, words in zip(titles, words_of, strict=True) if wanted & {*words}]
 
 
 def _read_query(text: str) -> tuple[Sequence[Term], Sequence[Term], Filters]:
-    """Read what documents must have, must not have and must be, from a query that says clearly what to forget.
+    """Read what documents must have, must not have and must be; raises a `KnowledgeError` if a query is not clear.
 
     Every word counts, also those that say nothing, which a search leaves out.
-
-    Raises:
-        KnowledgeError: it does not.
     """
     query = parse_query(text, datetime.now().astimezone())
     if query.notices:

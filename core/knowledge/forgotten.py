@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
@@ -24,7 +23,6 @@ class ForgottenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """One line of the file: what was forgotten at once, or the `id` of such a line all of which was removed."""
 
     id: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
-    at: float = msgspec.field(default_factory=time.time)
     done: bool = False
     tombstones: tuple[str, ...] = ()
 
@@ -95,13 +93,11 @@ class Tombstones(ABC):
             return
         if entry.done or not is_own:
             self._is_done.add(entry.id)
-        if entry.done:
-            return
-        self._entries[entry.id] = entry
+        if not entry.done:
+            self._entries[entry.id] = entry
         self._known.update(entry.tombstones)
 
     def __contains__(self, tombstone: str) -> bool:
-        """Whether it is on the list."""
         return tombstone in self._known
 
     def has_document(self, folder: str, path: str, part: int, url: str) -> bool:

@@ -34,7 +34,6 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         problems: sentences for a person about what is wrong.
     """
 
-    path: KnowledgePlace
     exists: bool = False
     size: int = 0
     version: int = 0
@@ -53,18 +52,16 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 def read_status(place: KnowledgePlace, base: Path | None = None, model: str = "") -> Status:
     """Read the state of the knowledge base, and compare it with the journals of the sessions below `base`; blocks.
 
-    With the `model` of the search by meaning its vectors are counted.
-
-    It raises nothing: what cannot be read is among the problems.
+    With the `model` of the search by meaning its vectors are counted. What cannot be read is among the problems.
     """
     problems: list[str] = []
     places: dict[str, int] = {}
-    found = Status(path=place, exists=exists(place))
-    if found.exists:
-        try:
+    found = Status(exists=exists(place))
+    try:
+        if found.exists:
             found, places = _counted(place, model)
-        except KnowledgeError as error:
-            problems.append(str(error))
+    except KnowledgeError as error:
+        problems.append(str(error))
     if isinstance(place, Address):
         lagging = {} if problems else _lagging(place, base, places)
         return msgspec.structs.replace(found, version=LATEST, lagging=lagging, problems=tuple(problems))
@@ -94,14 +91,13 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
 def _counted(place: KnowledgePlace, model: str) -> tuple[Status, dict[str, int]]:
     """What is in the knowledge base, and how far the journal of each session was read."""
     with open_store(place, read_only=True) as database, database.reading():
-        sessions, passages, sources = database.rows("counts_of_all")[0]
-        embeddable, vectors = database.rows("vectors", model=model)[0] if model else (0, 0)
+        (counts,) = database.records("counts_of_all")
+        (vectors,) = database.records("vectors", model=model) if model else ({},)
         found = dict(database.rows("kinds"))
         (state,) = database.records("state")
         places = {folder: place for folder, _, place in database.rows("cursors")}
     documents = {kind: found[kind] for kind in dict.fromkeys((*KINDS, *sorted(found))) if kind in found}
-    counts = {"sessions": sessions, "passages": passages, "sources": sources, "embeddable": embeddable}
-    return Status(path=place, exists=True, documents=documents, vectors=vectors, **counts, **state), places
+    return Status(exists=True, documents=documents, **counts, **vectors, **state), places
 
 
 def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]) -> dict[str, int]:

@@ -129,15 +129,12 @@ _FILLED = "it is rebuilt when a session runs, or at once by `ua-tui knowledge up
 
 @contextmanager
 def reporting(path: Path, action: str) -> Iterator[None]:
-    """Turn errors of the database and of the file system in the block into those for a person.
-
-    They say what failed on the file, why, and what to do; `action` is as in "cannot be read".
-    """
+    """Turn errors of SQLite and the system in the block into those for a person; `action` is as in "cannot be read"."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
         advice = file_advice(error, again=_AGAIN, elsewhere=", or set `knowledge` to another path")
-        problem = f"the knowledge base {_shown(path)} cannot be {action}: {advice.problem}"
+        problem = f"{_named(path)} cannot be {action}: {advice.problem}"
         raise KnowledgeError(advice._replace(problem=problem)) from error
 
 
@@ -163,7 +160,7 @@ def open_writer(path: Path, *, again: bool = False) -> sqlite3.Connection:
                 if version and (again or version < VERSION):
                     _make_again(connection, path)
                     raise KnowledgeEmptied(
-                        f"the knowledge base {_shown(path)} was made by an earlier version of ua-tui: {_FILLED}"
+                        f"{_named(path)} was made by an earlier version of ua-tui: {_FILLED}"
                     )
                 _make_tables(connection, path)
             except sqlite3.DatabaseError as error:
@@ -198,7 +195,7 @@ def remove_damaged(
     sqlite.close(path, connection)
     with reporting(path, "set aside"), opening(path):
         if opened is None or identity(path) != opened:
-            return KnowledgeError(f"the knowledge base {_shown(path)} was damaged, and is rebuilt")
+            return KnowledgeError(f"{_named(path)} was damaged, and is rebuilt")
         return _damaged(path, error)
 
 
@@ -225,20 +222,13 @@ def open_reader(path: Path) -> sqlite3.Connection:
     def check(connection: sqlite3.Connection) -> None:
         version = _checked_version(connection, path)
         if not version:
-            raise KnowledgeError(
-                f"the knowledge base {_shown(path)} is empty: it is filled when a session runs"
-            )
+            raise KnowledgeError(f"{_named(path)} is empty: it is filled when a session runs")
         if version < VERSION:
-            raise KnowledgeError(
-                f"the knowledge base {_shown(path)} was made by an earlier version of ua-tui: the next session"
-                " or `ua-tui knowledge update` rebuilds it"
-            )
+            raise KnowledgeError(f"{_named(path)} was made by an earlier version of ua-tui: {_FILLED}")
 
     with reporting(path, "opened"), opening(path):
         if identity(path) is None:
-            raise KnowledgeError(
-                f"there is no knowledge base {_shown(path)}: it is created when a session runs"
-            )
+            raise KnowledgeError(f"{_named(path)} does not exist: it is created when a session runs")
         return sqlite.connect_reader(path, check)
 
 
@@ -331,7 +321,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     version, application = version_in(connection), connection.execute("PRAGMA application_id").fetchone()[0]
     found = {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
     if application != APPLICATION and found:
-        raise KnowledgeError(f"{_shown(path)} belongs to another program: set `knowledge` to another path")
+        raise KnowledgeError(f"{_named(path)} belongs to another program: set `knowledge` to another path")
     # SQLite itself makes statistics, and the indexes of keys.
     others = [
         each for each in found - _objects()
@@ -339,7 +329,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     ]  # fmt: skip
     if version in (0, VERSION) and others:
         raise KnowledgeError(
-            f"the knowledge base {_shown(path)} has triggers, views or tables that ua-tui did not make: remove it, "
+            f"{_named(path)} has triggers, views or tables that ua-tui did not make: remove it, "
             "and run `ua-tui knowledge rebuild`"
         )
     return version
@@ -349,7 +339,7 @@ def _check_writable(connection: sqlite3.Connection, path: Path) -> None:
     version = _checked_version(connection, path)
     if version > VERSION:
         raise KnowledgeError(
-            f"the knowledge base {_shown(path)} was made by a later version of ua-tui (table version {version}, not "
+            f"{_named(path)} was made by a later version of ua-tui (table version {version}, not "
             f"{VERSION}): it can be searched but not changed; install that version, or set `knowledge` to another path"
         )
 
@@ -386,10 +376,10 @@ def _is_ours(path: Path, error: sqlite3.Error) -> bool:
 def _damaged(path: Path, error: sqlite3.Error) -> KnowledgeEmptied:
     aside = sqlite.set_aside(path)
     return KnowledgeEmptied(
-        f"the knowledge base {_shown(path)} was damaged ({error}): it was set aside as {aside.name}, and "
+        f"{_named(path)} was damaged ({error}): it was set aside as {aside.name}, and "
         f"{_FILLED}; what sessions in other folders found is added when a session runs there"
     )
 
 
-def _shown(path: Path) -> str:
-    return clean_line(str(path), 700)
+def _named(path: Path) -> str:
+    return f"the knowledge base {clean_line(str(path), 700)}"

@@ -51,10 +51,10 @@ class FoundPage(msgspec.Struct):
 
     def is_copied_by(self, other: Found) -> bool:
         """Whether a passage is nearly equal to the best one, and has the same figures."""
-        best = self.versions[0]
-        return (
-            best.body is not None and _has_words_of(best, other, _NEARLY) and _has_same_figures(best, other)
-        )
+        best, length = self.versions[0], len(other.text)
+        # Most texts differ in length: to compare words takes longer.
+        is_as_long = best.body is not None and abs(len(best.text) - length) <= _LONGER * length
+        return is_as_long and _has_words_of(best, other, _NEARLY) and _has_same_figures(best, other)
 
     def hit(self, later: Iterable[Found], **facts: Any) -> Hit:
         """The hit of the page, with what other documents say; `later` are newer ones that were not found."""
@@ -92,17 +92,7 @@ def pages_of(ordered: Iterable[Found]) -> list[FoundPage]:
             if titled is not None and _has_words_of(each, titled.versions[0], _SAME):
                 page = titled
             elif len(pages) < _COMPARED:
-                length = len(each.text)
-                # Most texts differ in length: to compare words takes longer.
-                page = next(
-                    (
-                        page
-                        for page in pages
-                        if abs(len(page.versions[0].text) - length) <= _LONGER * length
-                        and page.is_copied_by(each)
-                    ),
-                    None,
-                )
+                page = next((page for page in pages if page.is_copied_by(each)), None)
         if page is None:
             page = FoundPage([each])
             pages.append(page)

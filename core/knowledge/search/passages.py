@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 
 WORDS = 40
 """Words of a passage; two Chinese or Japanese characters count as one."""
@@ -23,11 +23,7 @@ Places = Sequence[tuple[int, int]]
 
 
 def cut_passage(text: str, places: Places) -> tuple[int, str, tuple[tuple[int, int], ...]]:
-    """Choose the passage with the most different matches.
-
-    Args:
-        text: the text of a chunk.
-        places: the matches in it, in characters, in order.
+    """Choose the passage of a text with the most different matches, which are at `places`, in characters, in order.
 
     Returns:
         Where the passage begins in the text, the passage on one line, and the matches in the passage.
@@ -63,40 +59,25 @@ def on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], 
 
 def plain_passage(text: str, marks: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the passage without marks of headings, emphasis, code and links, and the ranges that match in it."""
-    return _without(text, _joined(_removed(text)), sorted(marks))
+    return _without(text, _marks(text), sorted(marks))
 
 
 def _without(
-    text: str, removed: Sequence[tuple[int, int]], places: Places
+    text: str, removed: Iterable[tuple[int, int]], places: Places
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The text without ranges, which are in order, and what is left of places in it."""
-    ends = [end for _, end in removed]
-    lengths = [0, *accumulate(end - start for start, end in removed)]
-
-    def moved(place: int) -> int:
-        number = bisect_right(ends, place)
-        inside = max(place - removed[number][0], 0) if number < len(removed) else 0
-        return place - lengths[number] - inside
-
-    left = "".join(text[a:b] for a, (b, _) in zip([0, *ends], [*removed, (len(text), 0)], strict=True))
-    spans = ((moved(start), moved(end)) for start, end in places)
-    return left, tuple((start, end) for start, end in spans if start < end)
+    """The text without ranges, and what is left of places in it."""
+    kept = bytearray(b"\1") * len(text)
+    for start, end in removed:
+        kept[start:end] = bytes(end - start)
+    # Where each character of the text is in what is left, and the end.
+    moved = [0, *accumulate(kept)]
+    spans = [(moved[min(place, len(text))] for place in span) for span in places]
+    return "".join(compress(text, kept)), tuple((start, end) for start, end in spans if start < end)
 
 
-def _removed(text: str) -> Iterable[tuple[int, int]]:
+def _marks(text: str) -> Iterable[tuple[int, int]]:
     for pattern in (_HEADINGS, _SIGNS):
         yield from (found.span() for found in pattern.finditer(text))
     for pattern in (_EMPHASIS, _LINK):
         for found in pattern.finditer(text):
             yield from (found.span(1), found.span(2))
-
-
-def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans in order; those that overlap are one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined

@@ -129,8 +129,12 @@ class _Reading:
         return _given(pairs)
 
     def _kinds(self) -> Iterator[Kind]:
+        """The kinds that a person means by their names, the beginnings of these, or their plurals."""
         for value in self.values("kind"):
-            if (kind := _kind(value)) is not None:
+            name = value.lower().removesuffix("s") or "s"
+            # What lists call a run.
+            name = "workbench" if name == "sandbox" else name
+            if (kind := next((kind for kind in KINDS if kind.startswith(name)), None)) is not None:
                 yield kind
             else:
                 self.wrong.append(f"“kind:{value}” is not a kind. The kinds are {', '.join(KINDS)}.")
@@ -217,22 +221,11 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
     )
 
 
-def _kind(value: str) -> Kind | None:
-    """The kind that a person means: its name, the beginning of it, the plural, or what lists call a run."""
-    name = value.lower()
-    name = name.removesuffix("s") or name
-    return next(
-        (kind for kind in KINDS if name and kind.startswith("work" if name == "sandbox" else name)), None
-    )
-
-
 def conditions(**wanted: Any) -> Filters:
     """Give the conditions on documents that do not come from a query; of an empty value there is none.
 
-    Args:
-        wanted: names of `[where]` in `statements.toml` with a value or a list: `kind` and `site`, `session` and
-            `without_session`, which are folders of sessions, `demo`, `since` in seconds since the epoch, and `source`,
-            a canonical address.
+    `wanted` are names of `[where]` in `statements.toml` with a value or a list: `kind` and `site`, `session` and
+    `without_session` (folders of sessions), `demo`, `since` (seconds since the epoch) and `source` (canonical).
     """
     lists = {name: value if isinstance(value, (list, tuple)) else [value] for name, value in wanted.items()}
     return _given(

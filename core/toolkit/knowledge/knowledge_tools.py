@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -16,11 +15,6 @@ from ua_tui.core.json_values import JsonObject
 from ua_tui.core.knowledge.records import Hit, Kind
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.calls import ToolContext
-
-if TYPE_CHECKING:
-    from ua_tui.core.knowledge.search.search import KnowledgeSearch
-
-T = TypeVar("T")
 
 MOST_CHARACTERS = 8_000
 MOST_HITS = 20
@@ -64,7 +58,7 @@ async def knowledge_search(
             "write a day such as 2026-11-20, or an age such as 30d"
         )
     scope: JsonObject = {"kind": kinds, "site": site.strip(), "since": first}
-    found = await _asked(context, lambda base: base.search(query[:10_000], limit=limit, **scope))
+    found = await asyncio.to_thread(lambda: context.knowledge.search(query[:10_000], limit=limit, **scope))
     answer: JsonObject = {"notice": NOTICE, "hits": [_row(hit, now) for hit in found.hits]}
     answer |= {name: True for name in ("relaxed", "partial") if getattr(found, name)}
     if notes := [*found.notices, *([] if found.hits else [_NONE])]:
@@ -90,7 +84,7 @@ async def knowledge_read(
         KnowledgeError: there is no such document, or the knowledge base cannot be read.
     """
     now = context.now()
-    document = await _asked(context, lambda base: base.document(id))
+    document = await asyncio.to_thread(lambda: context.knowledge.document(id))
     if document is None:
         raise KnowledgeError(
             f"there is no document {id} of an earlier session in the knowledge base: ask knowledge_search for its ids"
@@ -120,7 +114,7 @@ async def knowledge_sources(
         KnowledgeError: the knowledge base cannot be read.
     """
     now = context.now()
-    pages = await _asked(context, lambda base: base.sources(url))
+    pages = await asyncio.to_thread(lambda: context.knowledge.sources(url))
     hits = [
         {
             "id": page.id,
@@ -137,11 +131,6 @@ async def knowledge_sources(
     if not hits:
         answer["notes"] = ["No earlier session read this page."]
     return msgspec.json.encode(answer).decode()
-
-
-async def _asked(context: ToolContext, question: Callable[[KnowledgeSearch], T]) -> T:
-    """What a thread answers to a question to the knowledge base, which the first one opens."""
-    return await asyncio.to_thread(lambda: question(context.knowledge))
 
 
 def _row(hit: Hit, now: datetime) -> JsonObject:

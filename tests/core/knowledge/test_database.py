@@ -310,7 +310,7 @@ def test_somebody_elses_file_of_an_earlier_version_stays(path: Path) -> None:
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
-    for reason in ("there is no knowledge base", "is empty"):
+    for reason in ("does not exist", "is empty"):
         with pytest.raises(KnowledgeError, match=reason):
             open_reader(tmp_path / FILE)
         (tmp_path / FILE).touch()

@@ -248,7 +248,7 @@ def test_the_tombstones_name_nothing(path: Path) -> None:
     forget(path, match=WORD)
     forget(path, session="session_1")
     lines = [json.loads(line) for line in ForgottenFile(path).path.read_bytes().splitlines()]
-    assert {key for line in lines for key in line} == {"id", "at", "done", "tombstones"}
+    assert {key for line in lines for key in line} == {"id", "done", "tombstones"}
     tombstones = {each for line in lines for each in line.get("tombstones", ())}
     assert document_tombstone("session_3", "copy.json", 0) in tombstones
     assert {len(each) for each in tombstones} == {32}

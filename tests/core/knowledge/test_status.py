@@ -14,7 +14,7 @@ from ua_tui.core.storage.workspace import JOURNAL
 
 
 def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:
-    assert read_status(tmp_path / FILE) == Status(path=tmp_path / FILE)
+    assert read_status(tmp_path / FILE) == Status()
     path = tmp_path / WORKSPACES / FILE
     names = [f"session_2026030{number}_120000" for number in range(5)]
     # The cursors of the sessions are at the bytes 100 and 200.
