@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
@@ -22,7 +20,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
-from ua_tui.observers.knowledge.journal import read_batch, with_searches
+from ua_tui.observers.knowledge.journal import read_batch
 
 
 def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool | None:
@@ -36,24 +34,21 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
         JournalError: the journal cannot be read.
     """
     key = folder_key(store.path, folder)
-    more = False
     try:
         before = store.cursor(key)
-        batch = read_batch(folder, before, redactor)
+        batch = read_batch(folder, before, redactor, lambda: store.rows("found_pages", folder=key))
         if batch is None:
             store.remove_session(key)
             return True
-        found = with_searches(batch.documents, lambda: store.rows("found_pages", folder=key))
-        batch = msgspec.structs.replace(batch, documents=found)
         if batch.after != before and not store.apply(key, before, batch):
             return None
-        more = batch.more
     except JournalError:
         if _is_folder(folder):
             raise
-    # It may have been deleted while it was read.
-    if _is_folder(folder):
-        return more
+    else:
+        # It may have been deleted while it was read.
+        if _is_folder(folder):
+            return batch.more
     if store.follows_folders:
         store.remove_session(key)
     return False
@@ -65,14 +60,13 @@ def catch_up(
     redactor: Redactor,
     *,
     oldest_first: bool = False,
-    on_progress: Callable[[int, int], None] = lambda _done, _all: None,
     on_problem: Callable[[str], object] = log.info,
-) -> Iterator[None]:
+) -> Iterator[tuple[int, int]]:
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
-    It gives way after each piece, and ends when everything is there, except for the sessions that other programs index
-    at that moment. `on_progress` is given how many sessions are done and how many
-    there are, and `on_problem` a sentence for each that cannot be read.
+    It gives way after each piece, with how many sessions are done and how many there are, and ends when everything is
+    there, except for the sessions that other programs index at that moment. `on_problem` is given a sentence for each
+    session that cannot be read.
 
     Raises:
         KnowledgeError: the store cannot be written.
@@ -86,20 +80,19 @@ def catch_up(
     store.finish_forgetting()
     known = store.cursors()
     sessions = (base / WORKSPACES).resolve()
-    # A folder without sessions may be that of a disk that is not mounted.
-    for key in known if names and store.follows_folders else ():
-        folder = folder_path(store.path, key)
-        if folder is not None and folder.parent == sessions and not _is_folder(folder):
-            store.remove_session(key)
-            yield
     # Those that are elsewhere have not been read since the file was emptied.
     unread = [folder_path(store.path, key) for key, cursor in known.items() if cursor == Cursor()]
     elsewhere = [
         each for each in unread if each and each.parent != sessions and journal_size(each) is not None
     ]
     folders = [*(sessions / name for name in names), *elsewhere]
+    # A folder without sessions may be that of a disk that is not mounted.
+    for key in known if names and store.follows_folders else ():
+        folder = folder_path(store.path, key)
+        if folder is not None and folder.parent == sessions and not _is_folder(folder):
+            store.remove_session(key)
+            yield 0, len(folders)
     for number, folder in enumerate(reversed(folders) if oldest_first else folders):
-        on_progress(number, len(folders))
         cursor = known.get(folder_key(store.path, folder), Cursor())
         more: bool | None = journal_size(folder) not in (None, 0, cursor.place)
         while more:
@@ -108,21 +101,17 @@ def catch_up(
             except KnowledgeError:
                 raise
             except Exception as error:
-                text = str(error) if isinstance(error, JournalError) else ""
                 reason = f"the session {folder.name} cannot be read: {clean_line(str(error), 300)}"
-                on_problem(text or reason)
+                on_problem(str(error) if isinstance(error, JournalError) else reason)
                 break
-            if more is None:
-                break
-            yield
-    on_progress(len(folders), len(folders))
+            yield number + (not more), len(folders)
 
 
 def update(
     place: KnowledgePlace,
     base: Path,
     redactor: Redactor,
-    on_progress: Callable[[int, int], None] = lambda _done, _all: None,
+    on_progress: Callable[[int, int], object] = lambda _done, _all: None,
     *,
     again: bool = False,
 ) -> list[str]:
@@ -130,7 +119,7 @@ def update(
 
     With `again` a file is emptied first, and read again are also the other sessions that it knew; in the database of a
     team it is the sessions of this machine. Other programs may read and write meanwhile, and lose nothing; what is
-    missing if it does not end is read the next time.
+    missing if it does not end is read the next time. `on_progress` is given what `catch_up` gives.
 
     Returns:
         A sentence for each session that cannot be read.
@@ -149,11 +138,8 @@ def update(
             if folder is not None and folder.parent == (base / WORKSPACES).resolve():
                 store.remove_session(key)
         # The oldest first: a search that runs out of time has seen the last passages.
-        pieces = catch_up(
-            store, base, redactor, oldest_first=again, on_progress=on_progress, on_problem=problems.append
-        )
-        for _piece in pieces:
-            pass
+        for piece in catch_up(store, base, redactor, oldest_first=again, on_problem=problems.append):
+            on_progress(*piece)
         if again:
             # The parts of the index that were merged meanwhile have left free space, which does no harm.
             with suppress(KnowledgeError):

@@ -1,7 +1,4 @@
-"""Turns the files, queries and answers of a session into documents of the knowledge base.
-
-A file that is missing or damaged gives fewer documents, and never an error.
-"""
+"""Turns the files, queries and answers of a session into documents of the knowledge base."""
 
 from __future__ import annotations
 
@@ -292,9 +289,8 @@ def _named(file: SavedFile) -> KnowledgeDocument:
     is_report = file.path.startswith(_REPORTS) and file.kind not in _NAMED_ONLY
     path = file.path.removesuffix(SUFFIX)
     title, context = clean_title(posixpath.basename(path)), address_words(path)
-    if is_report:
-        return file.document("report", "own", title=title, context=context)
-    return file.document("file", "tool", title=title, context=context)
+    made: tuple[Kind, Trust] = ("report", "own") if is_report else ("file", "tool")
+    return file.document(*made, title=title, context=context)
 
 
 def _text(file: SavedFile, content: Content, redactor: Redactor) -> KnowledgeDocument:

@@ -41,7 +41,6 @@ from ua_tui.core.text import clean_line
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
 
-
 _WAKING = (ArtifactChanged, PlacedEvent, QueryFinished, QueryReceived)
 _BATCH, _MOST = 16, 128
 """Passages of a request, and of a look for missing vectors, which sorts all that have none."""
@@ -69,13 +68,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 class _Repeated:
     """A thread that works after an event, and again when the work said; it repeats what failed, and reports it once.
 
-    Make it in the event loop in which `publish` is called. What failed is in the journal and the files, so that nothing
-    is lost.
-
-    Args:
-        name: the name of the thread.
-        work: does what there is to do; returns the seconds after which to look again.
-        later: what a person can expect after a failure.
+    What failed is in the journal and the files, so that nothing is lost. `work` does what there is to do, and returns
+    the seconds after which to look again; `later` says what a person can expect after a failure.
     """
 
     name: str
@@ -135,10 +129,8 @@ class _Repeated:
 class KnowledgeFeed:
     """Indexes the running session as it goes, and the other sessions below `base` in pieces between that.
 
-    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus.
-
-    `origin` gives the session of a team that it is, whenever it connects: its rows stay the same where another machine
-    takes it over.
+    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus. `origin` gives the
+    session of a team that it is, whenever it connects: its rows stay the same where another machine takes it over.
     """
 
     def __init__(
@@ -160,7 +152,7 @@ class KnowledgeFeed:
         self._folder = folder
         self._base = base
         self._store: KnowledgeStore | None = None
-        self._others: Iterator[None] | None = None
+        self._others: Iterator[object] | None = None
         self._has_news = False
         self._check_at = math.inf
 
@@ -231,7 +223,7 @@ class KnowledgeFeed:
             self._close_store()
             self._others = catch_up(self._open_store(), self._base, self._redactor)
         begun = time.monotonic()
-        is_piece = next(self._others, False) is None
+        is_piece = next(self._others, None) is not None
         took = time.monotonic() - begun
         if is_piece:
             return max(self._pace.pause, took)

@@ -52,6 +52,7 @@ MOST_FILES = 32
 LARGEST_BATCH = 2 << 20
 """Bytes of the files of a batch, unless it is a single one: it is stored at once, while other programs wait."""
 
+FoundBefore = Callable[[], Iterable[tuple[str, str, str]]]
 _LARGEST_SEQ = (1 << 63) - 1
 """What the database can store; an event with another number is no event of a session."""
 _FORKED = b'{"event":"session_forked"'
@@ -60,10 +61,12 @@ _MOST_INNER = 8
 _MOST_LED = 3
 
 
-def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None:
+def read_batch(
+    folder: Path, cursor: Cursor, redactor: Redactor, found_before: FoundBefore = lambda: ()
+) -> Batch | None:
     """Read the next part of a session's journal, at most some hundred events and some thirty files; blocks.
 
-    What a fork has of a session that is there, too, is read in that one.
+    What a fork has of a session that is there, too, is read in that one. `found_before` is as in `with_searches`.
 
     Returns:
         What was read; None if the journal is not the one that the cursor is about: remove the session and read again
@@ -128,7 +131,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None
         title=None if summary.state == "corrupt" else clean_line(redactor.redact(summary.heading)),
         demo=summary.demo,
         calls=tuple(calls),
-        documents=documents,
+        documents=with_searches(documents, found_before),
         replaced=tuple(files),
         more=more,
     )
@@ -182,7 +185,7 @@ def _documents(
 
 
 def with_searches(
-    documents: Iterable[KnowledgeDocument], found_before: Callable[[], Iterable[tuple[str, str, str]]]
+    documents: Iterable[KnowledgeDocument], found_before: FoundBefore
 ) -> Iterator[KnowledgeDocument]:
     """Give each page the words of the searches that found it before: its titles there, and what was searched for.
 

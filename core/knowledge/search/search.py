@@ -72,9 +72,9 @@ class KnowledgeSearch:
     All methods block. They may be called in any thread; a call waits until the one before it has ended. Each raises
     `KnowledgeError` if there is a knowledge base that cannot be read; where there is none, nothing is found.
 
-    A search answers with what it has after `budget` seconds of the `clock`. `scope` is what must hold for every document
-    that is found, as `conditions` of the queries takes it. With an `embedder`, which makes the vector of a query, texts
-    with a similar meaning are found. Only one that `stays_open` is open between two questions.
+    A search answers with what it has after `budget` seconds of the `clock`. `scope` is what must hold for every found
+    document, as `conditions` of the queries takes it. With an `embedder`, which makes the vector of a query, texts with
+    a similar meaning are found. Only one that `stays_open` is open between two questions.
 
     Raises:
         KnowledgeError: the packages for a team's database are missing.

@@ -71,7 +71,7 @@ def test_the_content_is_the_same(base: Path) -> None:
         status.documents,
     )
     assert passages(database) == before
-    assert (progress[0], progress[-1]) == ((0, 6), (6, 6))
+    assert progress == [(done, 6) for done in range(1, 7)]
     assert read_status(database, base).lagging == {}
     files = {path.name for path in database.parent.glob("knowledge*")}
     assert files <= {"knowledge.db", "knowledge.db-wal", "knowledge.db-shm"}
@@ -241,7 +241,7 @@ def test_what_is_forgotten_or_deleted_meanwhile_does_not_return(base: Path) -> N
     folder = base / "AGENT_RUN_WORKSPACES" / "session_20260304_120000"
 
     def progress(done: int, _total: int) -> None:
-        if done == 0:
+        if done == 1:
             shutil.rmtree(folder)
         if done == 5:
             forget(database, match="quokka2")

@@ -50,12 +50,10 @@ def run(args: argparse.Namespace) -> int:
         with closing(KnowledgeSearch(place, embedder=embedder_of(settings))) as search:
             find = partial(figures_near, search) if args.figures else search.search
             found = find(query, limit=args.limit, session=session)
-            unread = "" if found.hits else unread_sessions(place, settings.workspace_base)
+            unread = [] if found.hits else unread_sessions(place, settings.workspace_base)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
-    notices = [*found.notices]
-    if unread:
-        notices.append(unread)
+    notices = [*found.notices, *unread]
     if args.json:
         print_json(_fields(words, found, notices, place, of_figures=args.figures))
     else:
@@ -103,8 +101,7 @@ def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[st
     yield from wrapped([(title_of(hit), True)], width)
     name = Path(hit.session).name
     session_title = hit.session_title if hit.session_title != hit.title else ""
-    origin = (f"demo {name}" if hit.demo else name, session_title)
-    facts = (kind_name(hit.kind), hit.site, day_of(hit), *notes_of(hit), *origin)
+    facts = (kind_name(hit.kind), hit.site, day_of(hit), *notes_of(hit), name, session_title)
     yield from wrapped([(" · ".join(clean_line(fact, 120) for fact in facts if fact), False)], width, _INDENT)
     # An address or a path in one piece can be clicked and copied.
     if hit.url:
@@ -117,9 +114,7 @@ def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[st
 def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
     """The path of the file, or of the session's folder for what is only in the journal."""
     folder = folder_path(place, hit.session)
-    if folder is None:
-        return f"{hit.session}/{hit.path}".rstrip("/")
-    path = folder / hit.path
+    path = Path(folder or hit.session) / hit.path
     try:
         return str(path.relative_to(Path.cwd()))
     except (OSError, ValueError):
@@ -128,19 +123,13 @@ def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
 
 def print_figures(figures: Sequence[Hit], width: int | None) -> None:
     """Print a table of figures; in a terminal of `width` cells sentences begin near the figures and are cut."""
-    table = [("DATE", "FIGURE", "SOURCE", "SENTENCE")]
+    table = [["DATE", "FIGURE", "SOURCE", "SENTENCE"]]
     for each in figures:
         first = 0 if width is None else max(0, each.place[1] - _BEFORE)
         sentence = f"{'…' if first else ''}{each.passage[first:].lstrip()}"
         source = each.site or each.session_title or each.session
-        table.append(
-            (
-                clean_line(day_of_figure(each), 10),
-                clean_line(each.figure, 40),
-                clean_line(source, 40),
-                clean_line(sentence, 1000),
-            )
-        )
+        cells = ((day_of_figure(each), 10), (each.figure, 40), (source, 40), (sentence, 1000))
+        table.append([clean_line(text, most) for text, most in cells])
     for line in table_lines(table):
         print_line(line if width is None else tail_cut(line, width))
 
@@ -149,28 +138,22 @@ def _fields(
     query: str, found: Results, notices: list[str], place: KnowledgePlace, *, of_figures: bool
 ) -> dict[str, Any]:
     fields = {"query": query, "partial": found.partial, "notices": notices}
-    if of_figures:
-        return {**fields, "figures": [_figure_fields(hit, place) for hit in found.hits]}
     hits = [_hit_fields(hit, place) for hit in found.hits]
+    if of_figures:
+        return {**fields, "figures": hits}
     return {**fields, "hits": hits, "relaxed": found.relaxed, "ms": round(found.ms, 1)}
-
-
-def _figure_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
-    fields = _hit_fields(hit, place)
-    for name in ("copies", "same_address", "older", "newer", "score"):
-        del fields[name]
-    return {"figure": hit.figure, "day": day_of_figure(hit), "place": list(hit.place), **fields}
 
 
 def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
     folder = folder_path(place, hit.session)
     hidden = ("more", "full", "path", "figure", "place")
     fields = {name: getattr(hit, name) for name in Hit.__struct_fields__ if name not in hidden}
+    figure = {"figure": hit.figure, "day": day_of_figure(hit), "place": list(hit.place)} if hit.figure else {}
+    empty = ("url", "site", "author", "date", "tool", "older", "newer")
     return {
+        **figure,
         **fields,
-        **{
-            name: fields[name] or None for name in ("url", "site", "author", "date", "tool", "older", "newer")
-        },
+        **{name: fields[name] or None for name in empty},
         "made_at": datetime.fromtimestamp(hit.made_at, UTC).isoformat(timespec="seconds"),
         "session": hit.session if folder is None else str(folder),
         "file": str(folder / hit.path) if folder is not None and hit.path else None,
@@ -197,15 +180,12 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
     return path
 
 
-def unread_sessions(place: KnowledgePlace, base: Path) -> str:
-    """A sentence on sessions that may have more than was found; empty if all are indexed."""
+def unread_sessions(place: KnowledgePlace, base: Path) -> list[str]:
+    """A sentence on sessions that may have more than was found; none if all are indexed."""
     unread = len(read_status(place, base).lagging)
     of = quantity(unread, "session")
-    return (
-        f"{of} may have content that is not indexed yet; `ua-tui knowledge update` indexes it"
-        if unread
-        else ""
-    )
+    sentence = f"{of} may have content that is not indexed yet; `ua-tui knowledge update` indexes it"
+    return [sentence] if unread else []
 
 
 def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:

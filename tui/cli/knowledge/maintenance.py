@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from ua_tui.core.errors import KnowledgeEmptied, KnowledgeError
@@ -39,33 +37,26 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a setting is wrong, the knowledge base is off, or there is no such session.
         WrongUsage: the options do not go together.
     """
-    if args.action != "forget":
-        for name in _FORGET_OPTIONS:
-            if getattr(args, name):
-                raise WrongUsage(f"--{name.replace('_', '-')} can only be used with forget")
-
+    for name in _FORGET_OPTIONS if args.action != "forget" else ():
+        if getattr(args, name):
+            raise WrongUsage(f"--{name.replace('_', '-')} can only be used with forget")
     settings = settings_of(args)
-    if args.action in ("update", "rebuild") and not settings.workspace_base.is_dir():
-        raise WrongUsage(f"there is no folder {clean_line(str(settings.workspace_base), 1000)}")
-    match args.action:
-        case "forget":
-            return _forget(settings, args)
-        case "update" | "rebuild":
-            return _fill(settings, args.action, as_json=args.json)
-    return _show(settings, as_json=args.json)
+    if args.action in ("update", "rebuild"):
+        return _fill(settings, args)
+    return (_forget if args.action == "forget" else _show)(settings, args)
 
 
-def _show(settings: Settings, *, as_json: bool) -> int:
+def _show(settings: Settings, args: argparse.Namespace) -> int:
     path = place_of(settings)
     if path is None:
-        print_line('{"path": null}' if as_json else "The knowledge base is off (setting knowledge).")
+        print_line('{"path": null}' if args.json else "The knowledge base is off (setting knowledge).")
         return 0
     embedder = embedder_of(settings)
     status = read_status(path, settings.workspace_base, embedder.model if embedder else "")
-    if as_json:
-        print_json(_fields(status, embedder))
+    if args.json:
+        print_json({"path": written_place(path), **_fields(status, embedder)})
     else:
-        print_line(clean_line(str(status.path), 1000))
+        print_line(clean_line(str(path), 1000))
         for name, value in _rows(status, embedder):
             print_line(f"  {name:<13}{clean_line(value, 2000)}")
     return EXIT_FAILED if status.problems else 0
@@ -76,7 +67,6 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
     updated = status.updated and datetime.fromtimestamp(status.updated, UTC).isoformat(timespec="seconds")
     return {
         **{name: getattr(status, name) for name in _SHOWN},
-        "path": written_place(status.path),
         "bytes": status.size,
         "documents": dict(status.documents),
         "updated": updated,
@@ -93,12 +83,10 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
     # A file that cannot be read has no version.
     if status.version:
         named = {"query": ("query", "queries"), "workbench": ("workbench run",)}
-        counted = {each: number for each, number in status.documents.items() if number}
-        kinds = [
-            quantity(number, *named.get(each, (each.replace("_", " "),))) for each, number in counted.items()
-        ]
+        counted = status.documents.items()
+        kinds = [quantity(number, *named.get(each, (each.replace("_", " "),))) for each, number in counted]
         listed = f" ({', '.join(kinds)})" if kinds else ""
-        yield "documents", f"{sum(counted.values()):,}{listed}"
+        yield "documents", f"{sum(status.documents.values()):,}{listed}"
         for name in ("passages", "sources", "sessions"):
             yield name, f"{getattr(status, name):,}"
         if status.updated is not None:
@@ -116,49 +104,46 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
     yield from (("problem", problem) for problem in status.problems)
 
 
-def _fill(settings: Settings, action: str, *, as_json: bool) -> int:
+def _fill(settings: Settings, args: argparse.Namespace) -> int:
     """Update or rebuild the knowledge base, and show it."""
-    path, redactor = find_database(settings, must_exist=False), redactor_of(settings)
+    path, base = find_database(settings, must_exist=False), settings.workspace_base
+    if not base.is_dir():
+        raise WrongUsage(f"there is no folder {clean_line(str(base), 1000)}")
     try:
         open_store(path).close()
     except KnowledgeEmptied as error:
         complain(str(error))
     try:
-        with _progress() as show:
-            problems = update(path, settings.workspace_base, redactor, show, again=action == "rebuild")
+        problems = update(path, base, redactor_of(settings), _show_progress, again=args.action == "rebuild")
     except KeyboardInterrupt:
         return complain(
             "interrupted: the next session or `ua-tui knowledge update` reads the rest", EXIT_INTERRUPTED
         )
     for problem in problems:
         complain(problem)
-    return _show(settings, as_json=as_json) or (EXIT_FAILED if problems else 0)
+    return _show(settings, args) or (EXIT_FAILED if problems else 0)
 
 
 def _forget(settings: Settings, args: argparse.Namespace) -> int:
-    if not (args.session or args.source or args.match):
+    given = {name: getattr(args, name) for name in ("session", "source", "match")}
+    wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if not wanted:
         raise WrongUsage("forget needs --session, --source or --match")
-    for name in ("session", "source", "match"):
-        value = getattr(args, name)
-        if value is not None and not value.strip():
+    for name, value in wanted.items():
+        if not value.strip():
             raise WrongUsage(f"--{name} is empty")
     path = find_database(settings)
-    which = partial(
-        forget,
-        path,
-        session=session_key(path, settings.workspace_base, args.session) if args.session else "",
-        source=args.source or "",
-        match=args.match or "",
-    )
+    if args.session:
+        wanted["session"] = session_key(path, settings.workspace_base, args.session)
     try:
-        found = which(dry_run=True)
+        found = forget(path, **wanted, dry_run=True)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
     if not (found.documents or args.session):
         if args.json:
             _print_forgotten(found, done=False, as_json=True)
-        if unread := unread_sessions(path, settings.workspace_base):
-            complain(unread)
+        for sentence in unread_sessions(path, settings.workspace_base):
+            complain(sentence)
         return complain("nothing in the knowledge base matches: nothing was forgotten")
     if args.dry_run:
         _print_forgotten(found, done=False, as_json=args.json)
@@ -172,7 +157,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
         _print_forgotten(found, done=False, as_json=False)
         if not agrees("Forget this? It cannot be undone."):
             return complain("nothing was forgotten")
-    _print_forgotten(which(), done=True, as_json=args.json)
+    _print_forgotten(forget(path, **wanted), done=True, as_json=args.json)
     return 0
 
 
@@ -195,19 +180,8 @@ def _print_names(what: str, names: Sequence[str]) -> None:
         print_line(line)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what shows the progress in one line of standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _all: None
-        return
-
-    def show(done: int, total: int) -> None:
-        sys.stderr.write(f"\r{done:,} of {total:,} sessions")
-        sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write("\r\x1b[K")
+def _show_progress(done: int, total: int) -> None:
+    """Show the progress in one line of standard error, if that is a terminal; what is written next replaces it."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{done:,} of {total:,} sessions\r" if done < total else "\x1b[K")
         sys.stderr.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit
@@ -34,26 +33,19 @@ def title_of(hit: Hit) -> str:
 def pieces_of(hit: Hit) -> list[tuple[str, bool]]:
     """Return the parts of the passage on one line, and whether each matches; without the title that it begins with."""
     passage, marks = on_one_line(*plain_passage(hit.passage[:_LONGEST], hit.marks))
-    pieces, at = [], 0
-    for first, last in (*marks, (len(passage), len(passage))):
-        start, end = max(first, at), min(last, len(passage))
-        pieces += [(clean(passage[at:start]), False), (clean(passage[start:end]), True)]
-        at = max(at, end)
+    place = passage.find(title_of(hit))
+    rest = passage[place + len(title_of(hit)) :].lstrip(_BETWEEN)
     # A title with which the passage begins is left out, unless it is a part of a sentence.
-    whole, title = "".join(text for text, _ in pieces), title_of(hit)
-    place = whole.find(title)
-    left = place + len(title)
-    if not 0 <= place <= _HEADING or whole[left:].lstrip(_BETWEEN)[:1].islower():
-        left = 0
-    shown: list[tuple[str, bool]] = []
-    for text, is_match in pieces:
-        rest = text[left:]
-        left = max(0, left - len(text))
-        if rest := rest if shown else rest.lstrip(_BETWEEN):
-            # A passage from the middle of a text may begin within a sentence.
-            cut = "…" if not shown and hit.start and rest[0].islower() else ""
-            shown.append((cut + rest, is_match))
-    return shown
+    if not 0 <= place <= _HEADING or rest[:1].islower():
+        rest = passage.lstrip(_BETWEEN)
+    at = len(passage) - len(rest)
+    # A passage from the middle of a text may begin within a sentence.
+    pieces = [("…", False)] if hit.start and rest[:1].islower() else []
+    for first, last in (*marks, (len(passage), len(passage))):
+        start, end = max(first, at), max(last, at)
+        pieces += [(clean(passage[at:start]), False), (clean(passage[start:end]), True)]
+        at = end
+    return [(text, is_match) for text, is_match in pieces if text]
 
 
 def line_of(hit: Hit) -> str:
@@ -67,7 +59,9 @@ def line_of(hit: Hit) -> str:
 
 
 def notes_of(hit: Hit) -> Iterator[str]:
-    """Give what is known of the other documents: what an older one said, how many have the same text or address."""
+    """Give what else is known of a hit: whether it is of the demo, and of documents with its text or address."""
+    if hit.demo:
+        yield "demo"
     for other in filter(None, (hit.newer, hit.older)):
         yield clean_line(other, 120)
     # Copies of a page have its address, too.
@@ -90,17 +84,11 @@ def citation(hit: Hit) -> str:
 
     The dates are the day of publication, if the source states it, and that on which it was found or made.
     """
-    verb = "found" if hit.url else "made"
-    dates = f"{verb} {datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
     # A source may state the time, too.
-    if published := clean_line(hit.date, 40).partition("T")[0]:
-        dates = f"{published}, {dates}"
-    author = clean_line(hit.author, 100)
+    published = clean_line(hit.date, 40).partition("T")[0]
+    made = f"{'found' if hit.url else 'made'} {moment(hit.made_at)[:DAY_CELLS]}"
+    title = ": ".join(filter(None, (clean_line(hit.author, 100), title_of(hit))))
+    dates = ", ".join(filter(None, (published, made)))
     session = f"Session {clean_line(hit.session_title or hit.session, 120)}"
-    parts = (
-        f"{author}: {title_of(hit)}" if author else title_of(hit),
-        clean_line(hit.url, 2_000),
-        dates,
-        session,
-    )
+    parts = (title, clean_line(hit.url, 2_000), dates, session)
     return ". ".join(part.rstrip(".") for part in parts if part) + "."

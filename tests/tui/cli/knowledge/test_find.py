@@ -18,7 +18,7 @@ from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.knowledge.find import hit_lines
-from ua_tui.tui.screens.knowledge.hit_text import pieces_of
+from ua_tui.tui.screens.knowledge.hit_text import notes_of, pieces_of
 
 SESSION = "session_20260310_120000"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -259,6 +259,7 @@ def test_a_hit_names_what_an_older_copy_said_and_leaves_its_title_out_of_the_pas
     assert (title, passage) == ("Copper up", "    The price is $9,810. Copper up again.")
     assert facts.startswith("    article · 2026-11-20 · was $9,450")
     assert "· +2 more from this page · session_1" in facts
+    assert next(notes_of(msgspec.structs.replace(hit, demo=True))) == "demo"
     assert "\x1b" not in facts
     assert pieces_of(hit)[1] == ("price", True)
     answer = msgspec.structs.replace(hit, kind="answer", session_title=hit.title)
