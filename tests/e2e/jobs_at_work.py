@@ -39,7 +39,7 @@ class NoteStore:
 
     async def note(
         self,
-        _claim: JobClaim,
+        _session: SessionId,
         state: Literal["running", "needs_you"],
         cost_usd: float | None,
         folder: str = "",

@@ -48,7 +48,7 @@ from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
-from ua_tui.core.team.records import JobClaim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome, SessionId
 from ua_tui.core.team.restore import restored_workspace
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
@@ -90,7 +90,7 @@ JOB_SECONDS, QUESTION_SECONDS = 2 * 3600.0, 12 * 3600.0
 """After so long at work, or waiting for an answer, a job of a team gives its place back until a person decides."""
 PARKING_SECONDS = 300.0
 """So long the actions of such a job that run have to end before: one that is cut has an unknown outcome."""
-Note = Callable[[JobClaim, Literal["running", "needs_you"], float | None, str], Awaitable[bool]]
+Note = Callable[[SessionId, Literal["running", "needs_you"], float | None, str], Awaitable[bool]]
 """Records how far a job is: its state, its cost in US dollars, and the folder of its session."""
 CLOSE_SECONDS = 5.0
 """How long a session that another worker may have by now has for its end."""
@@ -452,7 +452,7 @@ class _JobRun:
         if now == self._noted:
             return
         try:
-            if not await self._note_at(self._claim, state, now[1], now[2]):
+            if not await self._note_at(self._claim.session, state, now[1], now[2]):
                 self._stop.set()
         except TeamError as error:
             log.warning("the state of the job is not recorded yet: %s", error)

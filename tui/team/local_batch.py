@@ -255,10 +255,10 @@ class LocalBatch:
         from ua_tui.tui.team.job_session import run_job
 
         async def note(
-            claim: JobClaim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str
+            _session: SessionId, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str
         ) -> bool:
             now = running.now = replace(running.now, state=state, cost_usd=cost_usd, folder=folder)
-            noted = self.file.begun.get(claim.job.id)
+            noted = self.file.begun.get(now.job.id)
             if folder and (noted is None or (noted.folder, noted.attempt) != (folder, now.attempt)):
                 await asyncio.to_thread(self.file.begin, now)
             self._report()

@@ -155,7 +155,7 @@ class PostgresJobs:
 
     async def record(
         self,
-        claim: JobClaim,
+        session: SessionId,
         state: str,
         cost_usd: float | None = None,
         folder: str = "",
@@ -165,7 +165,6 @@ class PostgresJobs:
 
         Returns False, and records nothing, if it is another worker's by now.
         """
-        session = claim.session
         ended: list[Any] = [None] * 5
         if end is not None:
             files = [_storable(path) for path in end.files]
@@ -176,27 +175,26 @@ class PostgresJobs:
         )
         return bool(recorded)
 
-    async def finish(self, claim: JobClaim, end: Outcome) -> bool:
+    async def finish(self, session: SessionId, end: Outcome) -> bool:
         """Record how an attempt at a job ended, as `record` does; when one is put off its whole team waits."""
         if end.state == "put_off":
-            return await self._put_off(claim, end.error)
+            return await self._put_off(session, end.error)
         if end.state == "waiting":
-            return await self.record(claim, "waiting")
-        return await self.record(claim, end.state, end.cost_usd, end.folder, end)
+            return await self.record(session, "waiting")
+        return await self.record(session, end.state, end.cost_usd, end.folder, end)
 
-    async def _put_off(self, claim: JobClaim, why: str) -> bool:
+    async def _put_off(self, session: SessionId, why: str) -> bool:
         """Hand a job back, and let nobody of the team claim one for a while: the provider refuses requests.
 
         One that was refused `MOST_PUT_OFF` times fails.
         """
-        session = claim.session
-        found = await self._fetch(_PUT_OFF, claim.job.id, session.id, session.attempt, PUT_OFF_SECONDS)
+        found = await self._fetch(_PUT_OFF, session.job, session.id, session.attempt, PUT_OFF_SECONDS)
         if not found:
             return False
         if found[0].put_off < MOST_PUT_OFF:
-            return await self.record(claim, "waiting")
+            return await self.record(session, "waiting")
         error = f"the provider refused it {MOST_PUT_OFF} times: {why}; `ua-tui team retry` runs it again"
-        return await self.finish(claim, Outcome(state="failed", error=error))
+        return await self.finish(session, Outcome(state="failed", error=error))
 
     # -- workers ------------------------------------------------------------------------------------
 

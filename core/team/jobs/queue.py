@@ -28,7 +28,7 @@ from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.jobs.postgres_jobs import BEAT_SECONDS, PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
 from ua_tui.core.team.jobs.schedules import run_due
-from ua_tui.core.team.records import Job, JobClaim, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -245,7 +245,7 @@ class QueueWorker:
         until = None
         while True:
             try:
-                return await self._jobs.finish(claim, outcome)
+                return await self._jobs.finish(claim.session, outcome)
             except TeamError as error:
                 if not is_temporary(error):
                     log.error("the end of a job cannot be recorded", exc_info=error)
@@ -307,9 +307,8 @@ class QueueWorker:
                     continue
                 if is_known:
                     # It was claimed by a statement whose answer was lost.
-                    claim = JobClaim(job=Job(id=known[key].job or "", query=""), session=known[key])
                     with suppress(TeamError, OSError, TimeoutError):
-                        await self._beats.record(claim, "waiting")
+                        await self._beats.record(known[key], "waiting")
                 elif (running := self._running.get(key)) is not None and not running.stop.is_set():
                     self._report(
                         f"job {running.claim.job.id[:8]} is stopped: another worker has taken it over"

@@ -82,7 +82,6 @@ class FleetScreen(Modal[None]):
         self._query = ""
         self._batch: FleetBatch | None = None
         self._owner = ""
-        self._shown: Kind = "sessions"
         self._list = FleetList(now=now, id="fleet-list")
         self._line = Input(id="fleet-line", compact=True, placeholder="state, title, batch, machine, owner")
 
@@ -123,9 +122,8 @@ class FleetScreen(Modal[None]):
             self._show_title()
 
     def _show_list(self, kind: Kind) -> None:
-        self._shown = kind
         self._list.focus()
-        self._show()
+        self._show(kind)
 
     @property
     def _part(self) -> Fleet:
@@ -135,13 +133,13 @@ class FleetScreen(Modal[None]):
 
     def _keys(self) -> Iterator[tuple[str, str, str]]:
         """The keys of the list that is shown; without rows only those that do something."""
-        has_jobs = bool(self._list.listed) and self._shown != "workers"
+        has_jobs = bool(self._list.listed) and self._list.kind != "workers"
         can_change = any(map(_is_of_team, self._list.listed))
         if has_jobs:
-            yield "Enter", "follow" if self._shown == "sessions" else "sessions", "focused.open"
+            yield "Enter", "follow" if self._list.kind == "sessions" else "sessions", "focused.open"
         yield "?", "keys", "app.keys_here"
         for key, name in (("b", "batches"), ("m", "workers")):
-            yield key, "sessions" if self._shown == name else name, f"screen.list('{name}')"
+            yield key, "sessions" if self._list.kind == name else name, f"screen.list('{name}')"
         if can_change:
             yield "c", "cancel", "screen.ask('cancel')"
             yield "p", "pause", "screen.ask('pause')"
@@ -149,7 +147,7 @@ class FleetScreen(Modal[None]):
             yield "r", "again", "screen.ask('retry')"
         if self._list.listed or self._query:
             yield "/", "filter", "screen.search"
-        if has_jobs and self._shown == "sessions":
+        if has_jobs and self._list.kind == "sessions":
             yield "w", "waiting", "screen.waiting"
         if self._owner or any(getattr(each, "owner", "") for each in self._list.listed):
             yield "o", "owner", "screen.owner"
@@ -157,11 +155,11 @@ class FleetScreen(Modal[None]):
 
     # -- what is shown ------------------------------------------------------------------------------
 
-    def _show(self) -> None:
-        part = self._part
-        others: Sequence[AnyRow] = part.batches if self._shown == "batches" else part.workers
-        rows = self._rows(part) if self._shown == "sessions" else filter(self._matches, others)
-        self._list.show_kind(self._shown, tuple(rows))
+    def _show(self, kind: Kind | None = None) -> None:
+        part, kind = self._part, kind or self._list.kind
+        others: Sequence[AnyRow] = part.batches if kind == "batches" else part.workers
+        rows = self._rows(part) if kind == "sessions" else filter(self._matches, others)
+        self._list.show_kind(kind, tuple(rows))
         self.query_one(KeyLine).show_keys(*self._keys())
         self.query_one("#fleet-notice", Words).show(clean_line(self._fleet.notice, 400))
         self._show_title()
@@ -218,7 +216,7 @@ class FleetScreen(Modal[None]):
         facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []
         self._show_progress(part, progress)
         place = str(self._source.address or self._source.index.sessions)
-        name = "Fleet" if self._shown == "sessions" else f"Fleet · {self._shown}"
+        name = "Fleet" if self._list.kind == "sessions" else f"Fleet · {self._list.kind}"
         self.query_one(TitleLine).show(name, place=place, facts=" · ".join(facts))
 
     def _show_progress(self, fleet: Fleet, progress: Progress) -> None:
@@ -249,7 +247,7 @@ class FleetScreen(Modal[None]):
 
     def on_keyed_list_highlighted(self) -> None:
         """Show details of the row under the cursor."""
-        empty = "Nothing found." if self._query else f"No {self._shown} yet."
+        empty = "Nothing found." if self._query else f"No {self._list.kind} yet."
         row, lines = self._list.chosen, ["" if self._fleet.is_reading else empty]
         if row is not None:
             lines = self._describe(row)
@@ -319,7 +317,7 @@ class FleetScreen(Modal[None]):
 
     def action_list(self, kind: Kind) -> None:
         """Show another list, or the sessions again."""
-        self._show_list("sessions" if self._shown == kind else kind)
+        self._show_list("sessions" if self._list.kind == kind else kind)
 
     def action_owner(self) -> None:
         """List only what is of the owner of the row under the cursor, or of everybody again."""
@@ -334,7 +332,7 @@ class FleetScreen(Modal[None]):
     def action_mark(self) -> None:
         """Mark the row under the cursor, or remove its mark, and go to the next one."""
         row, marked = self._list.chosen, self._list.marked
-        if row is not None and self._shown != "workers":
+        if row is not None and self._list.kind != "workers":
             marked ^= {self._list.name_of(row)}
             self._list.action_cursor_down()
             self._show_title()
@@ -353,7 +351,7 @@ class FleetScreen(Modal[None]):
             return
         found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]
         verb, meaning, _, state = _QUESTIONS[operation]
-        kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")
+        kind, plural = ("job", "jobs") if self._list.kind == "sessions" else ("batch", "batches")
         if not found:
             is_of_team = any(map(_is_of_team, rows))
             reason = f"no selected {kind} {state}" if is_of_team else "choose a job or a batch of the team"
@@ -415,7 +413,7 @@ class FleetScreen(Modal[None]):
             self._list.marked.clear()
             self._close_line()
             self._show()
-        elif self._shown != "sessions":
+        elif self._list.kind != "sessions":
             self._show_list("sessions")
         elif self._batch is not None:
             self._batch = None

@@ -167,11 +167,11 @@ async def test_a_job_without_a_limit_gets_the_rest_of_the_day(team: Team) -> Non
     assert claim is not None
     assert claim.limit_usd == 5
     assert await team.jobs.claim(number, "w") is None
-    await team.jobs.finish(claim, Outcome(state="done", cost_usd=2))
+    await team.jobs.finish(claim.session, Outcome(state="done", cost_usd=2))
     claim = await team.jobs.claim(number, "w")
     assert claim is not None
     assert claim.limit_usd == 3
-    await team.jobs.finish(claim, Outcome(state="failed", cost_usd=3))
+    await team.jobs.finish(claim.session, Outcome(state="failed", cost_usd=3))
     assert await team.operations.change("retry", [claim.job.id]) == 1
     assert await team.jobs.claim(number, "w") is None
 
@@ -205,7 +205,7 @@ async def test_after_a_ceiling_was_lowered_jobs_are_answered_and_stopped(team: T
     team.database.execute(
         "INSERT INTO question (session, request, attempt, event) VALUES (%s, 'r', 1, '{}')", claim.session.id
     )
-    await team.jobs.finish(claim, Outcome(state="parked"))
+    await team.jobs.finish(claim.session, Outcome(state="parked"))
     limit(address_of(team.database), team.name, jobs=1, tools=["Read"])
     with team.member(team.bob) as db:
         answered = db.execute(
@@ -225,7 +225,7 @@ async def test_a_cancelled_job_keeps_no_money(team: Team) -> None:
     number = await team.jobs.add_worker("w", "1", 1)
     claim = await team.jobs.claim(number, "w")
     assert claim is not None
-    await team.jobs.record(claim, "running", 1.0)
+    await team.jobs.record(claim.session, "running", 1.0)
     # Its worker was lost: what was reserved for it stays.
     await team.jobs.remove_worker(number)
     await team.jobs.beat(number + 1, "other", "1", 1, 0)
@@ -247,11 +247,11 @@ async def test_who_stopped_an_attempt_does_not_stop_the_next_one(team: Team) -> 
     assert await team.operations.change("cancel", ["b"]) == 1
     taken = "SELECT taken_at IS NOT NULL FROM command"
     # Handed back, it is still to be stopped.
-    assert await team.jobs.record(claim, "waiting")
+    assert await team.jobs.record(claim.session, "waiting")
     claim = await team.jobs.claim(number, "w")
     assert claim is not None
     assert team.database.execute(taken) == [(False,)]
-    await team.jobs.finish(claim, Outcome(state="done"))
+    await team.jobs.finish(claim.session, Outcome(state="done"))
     team.database.execute("UPDATE job SET state = 'failed'")
     assert await team.operations.change("retry", ["b"]) == 1
     assert team.database.execute(taken) == [(True,)]
@@ -263,7 +263,7 @@ async def asking(team: Team) -> tuple[str, int]:
     team.add("a")
     claim = await team.jobs.claim(await team.jobs.add_worker("w", "1", 1), "w")
     assert claim is not None
-    await team.jobs.record(claim, "needs_you", None)
+    await team.jobs.record(claim.session, "needs_you", None)
     team.database.execute(
         "INSERT INTO question (session, request, attempt, event) VALUES (%s, 'r', 1, '{}')", claim.session.id
     )
@@ -345,7 +345,7 @@ async def test_a_job_that_the_provider_refuses_again_and_again_fails(team: Team)
         team.database.execute("UPDATE claiming SET not_before = now()")
         claim = await team.jobs.claim(number, "w")
         assert claim is not None, refused
-        assert await team.jobs.finish(claim, Outcome(state="put_off", error="overloaded"))
+        assert await team.jobs.finish(claim.session, Outcome(state="put_off", error="overloaded"))
     ((state, error),) = team.database.execute("SELECT state, error FROM job")
     assert state == "failed"
     assert "refused it 20 times: overloaded" in error

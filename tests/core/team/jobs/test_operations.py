@@ -51,7 +51,7 @@ async def test_a_batch_and_a_job_are_held_cancelled_and_run_again(team_database:
         assert states(team_database) == ["cancelled", "running", "cancelled"]
         sent = team_database.execute("SELECT session, kind, sent_by::text FROM command")
         assert sent == [(claim.session.id, "interrupt", "owner")]
-        await store.finish(claim, Outcome(state="cancelled", error="owner stopped it"))
+        await store.finish(claim.session, Outcome(state="cancelled", error="owner stopped it"))
         assert await operations.change("retry", [jobs[0].id, jobs[1].id]) == 2
         again = await store.claim(number, "w")
         assert again is not None
@@ -149,7 +149,7 @@ async def test_ceilings_of_a_person(cluster: Cluster, team_database: Database) -
         assert claim is not None
         # The second one could cost more than is left of the day.
         assert await store.claim(number, "w") is None
-        await store.finish(claim, Outcome(state="done", cost_usd=0.2))
+        await store.finish(claim.session, Outcome(state="done", cost_usd=0.2))
         assert await store.claim(number, "w") is not None
         limit(address_of(team_database), name, lift=True)
         assert (await ann.submit(batch_with(jobs), jobs)).new == 1
@@ -219,10 +219,10 @@ async def test_what_needs_a_person_is_listed_until_somebody_has_looked(team_data
         assert first is not None
         assert second is not None
         team_database.execute(ACTIONS.format(first.session.id))
-        await store.record(second, "needs_you", None)
+        await store.record(second.session, "needs_you", None)
         # A call that runs is nobody's business yet.
         assert [each.kind for each in await operations.attention()] == ["needs_you"]
-        await store.finish(first, Outcome(state="done", answer="a"))
+        await store.finish(first.session, Outcome(state="done", answer="a"))
         found = {each.kind: each for each in await operations.attention()}
         assert (found["unknown_outcome"].what, found["unknown_outcome"].job) == ("send", jobs[0].id)
         results = [each async for each in store.results(batch.id)]
@@ -246,7 +246,7 @@ async def test_removing_an_old_batch_keeps_what_a_newer_one_names(team_database:
             claim = await store.claim(number, "w")
             assert claim is not None
             team_database.execute(ACTIONS.format(claim.session.id))
-            await store.finish(claim, Outcome(state="done", answer=claim.job.query, cost_usd=0.1))
+            await store.finish(claim.session, Outcome(state="done", answer=claim.job.query, cost_usd=0.1))
         assert await operations.prune(90) == 0
         team_database.execute(
             "UPDATE batch SET submitted_at = now() - interval '91 days' WHERE id = %s", old.id

@@ -90,7 +90,7 @@ async def test_a_person_retries_theirs_and_claims_nothing(cluster: Cluster, team
             await ann.claim(1, "ann")
         claim = await worker.claim(1, "w")
         assert claim is not None
-        await worker.finish(claim, Outcome(state="failed", error="broken"))
+        await worker.finish(claim.session, Outcome(state="failed", error="broken"))
         for who, reopened, others in ((bob, 0, 1), (ann, 1, 0)):
             submitted = await who.submit(batch, jobs, retry_failed=True)
             assert (submitted.reopened, submitted.others) == (reopened, others)

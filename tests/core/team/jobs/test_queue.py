@@ -457,11 +457,11 @@ async def test_a_worker_that_was_only_away_was_not_lost(team_database: Database)
             assert team_database.execute(lost) == [(1,)]
             next_claim = await store.claim(99, "other") if is_claimed_again else None
             # It is back, and hands the job back that it has stopped.
-            assert not await store.record(claim, "waiting")
+            assert not await store.record(claim.session, "waiting")
             assert team_database.execute(lost) == [(0,)]
             await store.remove_worker(number)
         assert next_claim is not None
-        assert await store.finish(next_claim, Outcome(state="done"))
+        assert await store.finish(next_claim.session, Outcome(state="done"))
 
 
 async def test_a_worker_without_a_model_runs_the_demo_and_leaves_the_rest(team_database: Database) -> None:

@@ -40,7 +40,7 @@ class Desk:
         )
         claim = await self.store.claim(number, name)
         if claim is not None and claim.job.id != job.id:
-            assert await self.store.record(claim, "waiting")
+            assert await self.store.record(claim.session, "waiting")
             return None
         return claim
 
@@ -53,7 +53,7 @@ class Desk:
     async def run(self, job: Job, outcome: Outcome) -> JobClaim:
         """Claim a job, and let it end."""
         claim = await self.begin(job)
-        assert await self.store.finish(claim, outcome)
+        assert await self.store.finish(claim.session, outcome)
         return claim
 
     async def submit(self, jobs: list[Job], limit: float | None = None) -> JobBatch:
@@ -133,15 +133,15 @@ async def test_a_lost_worker_is_replaced_and_what_it_still_writes_is_refused(des
     (job,) = jobs_of(1, limit=1)
     batch = await desk.submit([job], limit=10)
     stale = await desk.begin(job)
-    assert await desk.store.record(stale, "needs_you", 0.3, "folder")
+    assert await desk.store.record(stale.session, "needs_you", 0.3, "folder")
     await desk.lose()
     claim = await desk.claim_elsewhere(job)
     assert claim is not None
     assert (claim.session.id, claim.session.attempt, claim.limit_usd) == (stale.session.id, 2, 1)
-    assert not await desk.store.record(stale, "running", 0.9)
-    assert not await desk.store.finish(stale, done())
-    assert not await desk.store.record(stale, "waiting")
-    assert await desk.store.finish(claim, done(0.5))
+    assert not await desk.store.record(stale.session, "running", 0.9)
+    assert not await desk.store.finish(stale.session, done())
+    assert not await desk.store.record(stale.session, "waiting")
+    assert await desk.store.finish(claim.session, done(0.5))
     (result,) = await desk.results(batch)
     assert (result.state, result.cost_usd, result.attempt) == ("done", 0.5, 2)
 
@@ -150,8 +150,8 @@ async def test_a_job_that_is_handed_back_is_resumed_at_once(desk: Desk) -> None:
     (job,) = jobs_of(1, limit=1)
     batch = await desk.submit([job], limit=10)
     first = await desk.begin(job)
-    await desk.store.record(first, "running", 0.25, "folder")
-    assert await desk.store.record(first, "waiting")
+    await desk.store.record(first.session, "running", 0.25, "folder")
+    assert await desk.store.record(first.session, "waiting")
     assert (await desk.store.counts(batch.id)).waiting == 1
     claim = await desk.claim_elsewhere(job)
     assert claim is not None
@@ -176,7 +176,7 @@ async def test_running_jobs_reserve_a_batchs_limit(desk: Desk) -> None:
     one, _two, three = [await desk.begin(job) for job in jobs[:3]]
     assert three.limit_usd == pytest.approx(0.6)
     assert await desk.claim(jobs[3]) is None
-    assert await desk.store.finish(one, done(0.1))
+    assert await desk.store.finish(one.session, done(0.1))
     assert (await desk.begin(jobs[3])).limit_usd == pytest.approx(0.9)
 
 
@@ -218,8 +218,8 @@ async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
     await desk.submit(jobs, limit=1.5)
     claim = await desk.begin(jobs[0])
-    await desk.store.record(claim, "running", 0.75)
-    await desk.store.record(claim, "waiting")
+    await desk.store.record(claim.session, "running", 0.75)
+    await desk.store.record(claim.session, "waiting")
     assert (await desk.begin(jobs[1])).limit_usd == pytest.approx(0.75)
 
 
@@ -284,11 +284,11 @@ async def test_the_end_of_a_job_is_that_of_its_session(
     await desk.lose()
     claim = await desk.claim_elsewhere(job)
     assert claim is not None
-    assert not await desk.store.finish(lost, done())
+    assert not await desk.store.finish(lost.session, done())
     rows = "SELECT state, finished_at IS NULL FROM session"
     assert team_database.execute(rows) == [("starting", True)]
     # The earlier attempt had the answer, so that no session begins.
-    assert await desk.store.finish(claim, outcome)
+    assert await desk.store.finish(claim.session, outcome)
     state = "done" if outcome.state == "done" else "failed"
     assert team_database.execute(rows) == [(state, False)]
 
