@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from rich.segment import Segment
 from rich.style import Style
@@ -26,6 +27,11 @@ class ChoiceList(OptionList):
         self.clear_options()
         self.add_options([Option(row) for row in rows])
         self.highlighted = min(wanted, self.option_count - 1) if self.option_count else None
+
+    def _move_page(self, direction: Literal[-1, 1]) -> None:
+        """Stay where there is no room for a line: Textual has none to count."""
+        if self.scrollable_content_region:
+            super()._move_page(direction)
 
     def render_line(self, y: int) -> Strip:
         """Render one line of a row."""

@@ -97,3 +97,14 @@ async def test_so_is_that_of_the_palette(
         await until(lambda: app.screen.query_one(OptionList).highlighted == 0)
         await pilot.pause()
         assert lines(app, seen) == [0]
+
+
+async def test_a_page_is_no_step_where_there_is_no_room_for_a_line() -> None:
+    app = ListHost("dark")
+    async with app.run_test(size=(40, 10)) as pilot:
+        found = app.query_one(ChoiceList)
+        found.styles.height = 0
+        await until(lambda: not found.scrollable_content_region)
+        found.clear_options().add_options(["one", "two"])
+        await pilot.press("home", "pagedown", "pageup")
+        assert found.highlighted == 0
