@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
+from textual._context import active_message_pump
 from textual.app import App, ScreenStackError, SuspendNotSupported
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
@@ -162,9 +163,10 @@ class BaseApp(App[str]):
             event.prevent_default()
 
     def _handle_exception(self, error: Exception) -> None:
-        """End with a traceback, unless a widget only looked for another one that the end of the application removed."""
+        """End with a traceback, unless a widget only looked for another one that was removed together with it."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if self.is_running or not isinstance(cause, _GONE):
+        is_leaving = not self.is_running or getattr(active_message_pump.get(None), "_pruning", False)
+        if not (is_leaving and isinstance(cause, _GONE)):
             if self.is_suspended:
                 # The end of the screen changes the terminal, which stops a process in the background.
                 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])

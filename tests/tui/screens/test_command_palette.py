@@ -125,3 +125,28 @@ async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(tm
             await pilot.pause()
             await until(lambda: len({ground for _, ground in found()}) == 2)
             assert min(contrast(*colours) for colours in found()) >= TEXT
+
+
+async def test_a_page_is_no_step_where_there_is_no_room_for_a_command(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
+        shown = app.screen.query_one(CommandList)
+        shown.styles.width = 0
+        await until(lambda: not shown.scrollable_content_region)
+        shown.clear_options().add_options(["one", "two"])
+        shown.highlighted = 1
+        await pilot.press("pageup", "pagedown")
+        assert shown.highlighted == 1
+
+
+async def test_it_may_be_closed_before_it_has_its_widgets(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(app, pilot)
+        app.push_screen(Palette(app.screen, []))
+        app.pop_screen()
+        await pilot.press("f8")
+        await until(lambda: isinstance(app.screen, FindScreen))

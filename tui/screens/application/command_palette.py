@@ -80,6 +80,11 @@ class Palette(CommandPalette):
         """Close this screen, if it is open: at a second click Textual would close the one below."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
+    def _action_command_list(self, action: str) -> None:
+        """Stay where there is no room for a command: Textual has no line to count."""
+        if self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)
+
     @on(Input.Submitted)
     async def wait_for_search(self) -> None:
         """Wait for what the whole text finds, as Enter would choose from what its beginning found."""
