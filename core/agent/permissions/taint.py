@@ -442,14 +442,20 @@ def _listed(words: list[str]) -> str:
 
 
 def _addresses_of_person(event: PermissionAnswered) -> list[str]:
-    """The addresses that the person wrote into a call, or as an answer that the agent did not propose."""
+    """The addresses that the person wrote into a call, or into an answer, if the agent did not propose them there."""
     given = event.input or {}
     if event.tool_name != ASK_USER:
         return [each for one in actions_of(event.tool_name, given) for each in places_of(one) or ()]
     questions, answers = objects_in(given, "questions"), object_in(given, "answers").values()
-    labels = {option.get("label") for each in questions for option in objects_in(each, "options")}
-    written = [text for text in answers if isinstance(text, str) and not labels.issuperset(text.split(", "))]
-    return addresses_in_text("\n".join(written), bare=True)
+    labels = [str(option.get("label")) for each in questions for option in objects_in(each, "options")]
+    # Several answers are joined by commas, which a label may have, too.
+    proposed, written = (
+        addresses_in_text("\n".join(map(str, texts)).replace(", ", "\n"), bare=True)
+        for texts in (labels, answers)
+    )
+    known = KnownAddresses()
+    known.update(proposed)
+    return [each for each in written if not known.covers(each)]
 
 
 _BUILT_IN_REQUESTS = frozenset({"WebFetch", "WebSearch"})

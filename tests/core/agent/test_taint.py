@@ -244,6 +244,34 @@ def test_an_address_that_a_person_allowed_or_wrote_is_known(other: Callable[[], 
         assert (crawl(taint, EVIL) is None) is known
 
 
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        (f"see {EVIL}", True),
+        (f"Later, {EVIL}", True),
+        ("Later", False),
+        (f"Yes, look at {EVIL}", False),
+        (f"Later, Yes, look at {EVIL}", False),
+        (f"See {EVIL}, Later", False),
+    ],
+)
+def test_an_answer_that_the_agent_proposed_makes_no_address_known(
+    taint: Taint, answer: str, known: bool
+) -> None:
+    labels = ["Later"] if known else ["Later", f"Yes, look at {EVIL}", f"See {EVIL}"]
+    question = {"question": "Go on?", "options": [{"label": each} for each in labels]}
+    read(taint, MAIL, {})
+    taint.handle_event(
+        ev.PermissionAnswered(
+            request_id="r",
+            tool_name="AskUserQuestion",
+            decision="allow",
+            input={"questions": [question], "answers": {"Go on?": answer}},
+        )
+    )
+    assert (crawl(taint, EVIL) is None) is known
+
+
 def call(number: int, tool: str, given: dict[str, Any], output: str, **more: Any) -> Iterator[ev.Event]:
     tool_use_id = f"t{number}"
     yield ev.ToolCallStarted(query_id="q1", tool_use_id=tool_use_id, name=tool, input=given)
