@@ -36,7 +36,7 @@ _INVISIBLE_RANGES = (
 )
 _INVISIBLE = dict.fromkeys(code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1))
 _LINE_SEPARATORS = {0x2028: "\n", 0x2029: "\n"}
-_LINK_TARGET = re.compile(r"\]\([^)\s]*\)|\]\[\d+\]")
+_LINK_TARGET = re.compile(r"\]\((?:[^)\s\]]|\](?!\())*\)|\]\[\d+\]")
 _REFERENCE = re.compile(r"\[([^\n]+)\]: <([^<>\n]+)>")
 _MOST_REFERENCES = 10_000
 # Compiled when it is used first, which `re` remembers: a set of so many characters takes milliseconds.

@@ -170,6 +170,8 @@ def test_words_are_counted_as_a_reader_sees_them() -> None:
         "[a link] and [this][12] end": 5, "don't  - 3.5 % **bold** | cell |": 4,
     }  # fmt: skip
     assert {text: count_words(text) for text in counts} == counts
+    # Many beginnings of links without an end, in a text as long as that of a page can be.
+    assert count_words(f"{'](' * 250_000} end") == 1
 
 
 def test_typesetting_characters_vanish_and_controls_do_not_survive() -> None:
