@@ -101,13 +101,20 @@ def show_settings(settings: Settings, facts: StatusFacts) -> None:
 
 
 def _compare_later(host: UaTuiApp, session: SessionPort, other: Path) -> None:
-    """Show the comparison of another session with this one once the next query has ended."""
+    """Show the comparison of another session with this one once the next query has ended and nobody types."""
 
     def on_event(event: Event) -> None:
         if isinstance(event, QueryFinished):
-            from ua_tui.tui.screens.session.comparison import ComparisonScreen
-
             unsubscribe()
+            show()
+
+    def show() -> None:
+        from ua_tui.tui.screens.session.comparison import ComparisonScreen
+        from ua_tui.tui.widgets.dialog import TYPING_SECONDS
+
+        if time.monotonic() - host.typed_at < TYPING_SECONDS:
+            host.set_timer(TYPING_SECONDS, show)
+        else:
             host.push_screen(ComparisonScreen(other, session.workspace.path))
 
     unsubscribe = session.bus.subscribe(on_event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 from tests.observers.knowledge.recorded import Recorded
@@ -10,7 +11,7 @@ from tests.tui.app_host import notices
 from tests.tui.comparison.compared import session_a
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.core.history.report_query import PAGE_AGE
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
@@ -80,5 +81,10 @@ async def test_the_sessions_are_compared_once_the_query_has_ended(tmp_path: Path
     async with app.run_test(size=(100, 30)):
         await until(lambda: session.submitted == ["Which animals smile?"])
         assert not isinstance(app.screen, ComparisonScreen)
+        # It does not open below the fingers of somebody who types.
+        app.typed_at = time.monotonic() + PATIENCE
         session.finish()
+        await until(lambda: app.state == "idle")
+        assert not isinstance(app.screen, ComparisonScreen)
+        app.typed_at = float("-inf")
         await until(lambda: isinstance(app.screen, ComparisonScreen))
