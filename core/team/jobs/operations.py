@@ -135,12 +135,24 @@ class Operations:
         return count
 
     async def remove_schedules(self, names: Sequence[str]) -> list[str]:
-        """Remove the schedules of these names, as far as this role may; returns those that there were."""
+        """Remove the schedules of these names, as far as this role may; returns those that there were.
+
+        Raises:
+            TeamError: several people have one of this name.
+        """
         async with connected(self._address) as db, db.transaction():
-            done = await rows_of(
-                db, "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name", (list(names),)
-            )
-            return [name for (name,) in done]
+            done: dict[str, str] = {}
+            for name, owner in await rows_of(
+                db, "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name, owner::text", (list(names),)
+            ):
+                if name in done:
+                    raise TeamError(
+                        f"several people have a schedule {clean_line(name, 80)!r} in the team's database "
+                        f"{self._address}, such as {clean_line(done[name], 60)} and {clean_line(owner, 60)}: each of "
+                        "them can remove their own"
+                    )
+                done[name] = owner
+            return list(done)
 
     async def prune(self, days: float) -> int:
         """Remove batches that were given and over before so many days, and sessions of people; returns how many jobs.

@@ -97,6 +97,7 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
             words = {
                 "cancel": "cancelled, or being stopped",
                 "pause": "held: `ua-tui team resume` continues them",
+                "retry": "waiting for a worker, or for `ua-tui team resume` if their batch is paused",
             }
             removed = await operations.remove_schedules(args.names) if action == "cancel" else []
             for name in removed:
@@ -109,7 +110,12 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
             done = words.get(action, "waiting for a worker")
             print_line(f"{quantity(count, 'job')} {done}")
         case "attention" if args.checked:
-            print_line(f"{quantity(await operations.check(args.names), 'entry')} marked as checked")
+            count = await operations.check(args.names)
+            print_line(
+                f"{quantity(count, 'entry', 'entries')} marked as checked"
+                if count
+                else "nothing is marked: it was checked before, or only its owner can do that"
+            )
         case "attention":
             _show_attention(await operations.attention(), as_json=args.json)
         case _:

@@ -111,6 +111,10 @@ def test_a_schedule_of_a_team_is_made_shown_and_removed(team_database: Database,
     assert (
         "weekly  owner  1h 00m ago  the schedule did not run: no worker is alive" in capsys.readouterr().out
     )
+    team_database.execute("UPDATE schedule SET missed_at = now(), next_at = NULL")
+    for marked in ("1 entry marked as checked", "nothing is marked: it was checked before"):
+        assert main(["team", "attention", "--checked", "weekly", *to]) == 0
+        assert marked in capsys.readouterr().out
     assert main(["team", "cancel", "weekly", *to]) == 0
     assert "the schedule weekly is removed" in capsys.readouterr().out
     assert main(["team", *to]) == 0
