@@ -9,10 +9,12 @@ import asyncio
 import logging
 import os
 import socket
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -24,6 +26,7 @@ from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.problems import describe, is_temporary
 from ua_tui.core.postgres.schema import check_version, sharing
 from ua_tui.core.postgres.state import read_rights
+from ua_tui.core.storage.files import failed
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.jobs.postgres_jobs import BEAT_SECONDS, PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
@@ -51,6 +54,16 @@ def _clock() -> float:
     return time.monotonic()
 
 
+def _problem_of(folder: Path) -> str:
+    """Why nothing can be written to a folder, which is made if it is missing; empty if something can."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return str(failed("write to the folder", str(folder), error))
+
+
 @dataclass
 class _Running:
     """A job that runs here."""
@@ -68,6 +81,7 @@ class QueueWorker:
         run: runs one job.
         parallel: how many at a time.
         only_demo: whether only jobs of the demo are claimed, as no model can be reached from here.
+        folder: where sessions begin; while it cannot be written to, nothing is claimed.
         grace: how many seconds the tool calls in flight have to end when the worker is stopped.
         report: gets one line for each thing that a person should know.
         beat: the pause between two heartbeats, with which it also looks for jobs.
@@ -85,6 +99,7 @@ class QueueWorker:
         *,
         parallel: int = 1,
         only_demo: bool = False,
+        folder: Path | None = None,
         grace: float = 60.0,
         report: Report = log.info,
         beat: float = 5.0,
@@ -95,6 +110,8 @@ class QueueWorker:
         self._run_job = run
         self._parallel = parallel
         self._only_demo = only_demo
+        self._folder = folder
+        self._refused = ""
         self._grace = grace
         self._report = report
         self._pause = beat
@@ -206,6 +223,7 @@ class QueueWorker:
             self._out_of_contact
             or self._clock() - self._contact > SILENCE_SECONDS
             or self._connections.is_short
+            or not await self._can_begin()
         ):
             return None
         self._is_claiming = True
@@ -217,6 +235,16 @@ class QueueWorker:
             return None
         finally:
             self._is_claiming = False
+
+    async def _can_begin(self) -> bool:
+        """Whether sessions can begin here; otherwise each fails at once, and this machine takes all jobs of a team."""
+        if self._folder is None:
+            return True
+        before, self._refused = self._refused, await asyncio.to_thread(_problem_of, self._folder)
+        if self._refused != before:
+            problem = self._refused and f"{self._refused}; until then, no jobs are claimed"
+            self._report(problem or "jobs are claimed again")
+        return not self._refused
 
     async def _run(self, running: _Running) -> None:
         claim = running.claim

@@ -20,6 +20,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import sharing
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.team.jobs.operations import Operations
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker
@@ -112,6 +113,7 @@ async def run_worker(
             run or run_session,
             parallel=parallel,
             only_demo=only_demo,
+            folder=settings.workspace_base / WORKSPACES,
             grace=grace,
             report=report,
         )

@@ -38,6 +38,36 @@ async def test_a_worker_of_a_team_without_a_model_says_so_and_fails_no_job(
     assert team_database.execute("SELECT state, attempt FROM job") == [("waiting", 0)] * 2
 
 
+async def test_a_worker_without_a_folder_for_sessions_leaves_the_jobs_to_others(
+    tmp_path: Path, team_database: Database
+) -> None:
+    jobs, lines = jobs_of(2), list[str]()
+    (base := tmp_path / "base").touch()
+
+    async def run(_claim: JobClaim, _stop: JobStop) -> Outcome:
+        return Outcome(state="done")
+
+    async with open_jobs(team_database) as store:
+        await store.submit(batch_with(jobs), jobs)
+        working = asyncio.create_task(
+            run_worker(
+                Settings(workspace_base=base), Address.parse(team_database.url), parallel=1, run=run,
+                report=lines.append,
+            )
+        )  # fmt: skip
+        await until(lambda: lines[1:])
+        assert "/base/AGENT_RUN_WORKSPACES'" in lines[1]
+        assert lines[1].endswith("; until then, no jobs are claimed")
+        assert team_database.execute("SELECT state, attempt FROM job") == [("waiting", 0)] * 2
+        base.unlink()
+        await until_in_thread(
+            lambda: team_database.execute("SELECT 1 FROM job WHERE state = 'done' OFFSET 1")
+        )
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await working == 0
+    assert lines[2] == "jobs are claimed again"
+
+
 async def test_a_second_signal_removes_the_health_file_and_tells_when_jobs_are_back(
     tmp_path: Path, team_database: Database, monkeypatch: Patch, capsys: Output
 ) -> None:
