@@ -162,7 +162,9 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
         first = next(body.iterchildren("head"), None)
         words = _WORD.findall(document.title or "")
         if first is not None and words and _WORD.findall(" ".join(first.itertext())) == words:
-            body.remove(first)
+            block = body.makeelement("p")
+            block.text = first.tail
+            body.replace(first, block)
         _drop_pointers(body)
         _add_lead(body, tree)
     _mark(body, links)
@@ -182,7 +184,7 @@ def _is_flat(body: Any, tree: Any) -> bool:
 
 
 def _prepare(tree: Any) -> None:
-    """Remove what is hidden, and write as text what trafilatura would drop: captions and formulas."""
+    """Remove what is hidden, and write as text what trafilatura would drop or break: captions, formulas and others."""
     from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
     drop_hidden(tree)
@@ -197,6 +199,28 @@ def _prepare(tree: Any) -> None:
             caption.drop_tree()
             caption.tag, caption.tail = "p", None
             table.addprevious(caption)
+    for moment in [*tree.iter("time")]:
+        # The element itself stays for the date of the page; alone in a paragraph it is the date of the page.
+        around = next(moment.iterancestors("p", "li", "td", "th", "dd"), None)
+        text = moment.text_content()
+        if around is not None and (
+            around.tag[0] == "t" or _WORD.findall(around.text_content()) != _WORD.findall(text)
+        ):
+            shown = moment.makeelement("span")
+            shown.text = text
+            moment.addprevious(shown)
+    for quotation in [*tree.iter("q")]:
+        quotation.addprevious(quotation.makeelement("span"))
+        quotation.getprevious().tail = "\u201c"
+        quotation.tail = f"\u201d{quotation.tail or ''}"
+        quotation.drop_tag()
+    for block in [*tree.iter("pre")]:
+        if block.find(".//code") is None:
+            code = block.makeelement("code")
+            for end in block.iter("br"):
+                end.tail = f"\n{end.tail or ''}"
+            code.text = block.text_content()
+            block[:], block.text = [code], None
     for formula in [*tree.iter("math")]:
         # It writes the source of a formula in LaTeX if there is one.
         if formula.find(".//annotation") is None and not formula.get("alttext"):
@@ -212,8 +236,8 @@ def _prepare(tree: Any) -> None:
 
 
 def _runs(element: Any) -> Counter[tuple[str, ...]]:
-    """The words in a row of a text, with their number."""
-    words = _WORD.findall(" ".join(element.itertext()))
+    """The words in a row of a block, and of the text behind it, with their number."""
+    words = _WORD.findall(" ".join([*element.itertext(), element.tail or ""]))
     return Counter(tuple(words[at : at + _IN_A_ROW]) for at in range(len(words) - _IN_A_ROW + 1))
 
 

@@ -255,6 +255,26 @@ def test_captions_and_names_are_written_as_they_are_and_the_title_only_once() ->
     assert "@rye_field_ about max_depth and \\_this_." in found.text
 
 
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>It opens on <time datetime=2026-05-04>4 May</time>, at <time>9:30</time>.</p>", "on 4 May, at 9:30."),
+        ("<table><tr><td><time>1 May</time><td>30 boats</table>", "| 1 May | 30 boats |"),
+        ("<p>She said <q>it <em>was</em> rye</q>, and <q>no</q>.</p>", "said “it was rye”, and “no”."),
+        ("<pre>Year  Boats<br>2018    310\n2019    431</pre>", "```\nYear  Boats\n2018    310\n2019    431\n```"),
+    ],
+)  # fmt: skip
+def test_dates_quotations_and_lines_inside_a_text_stay(markup: str, text: str) -> None:
+    assert text in article(f"{SENTENCE * 3}</p>{markup}<p>{SENTENCE * 3}").text
+
+
+@pytest.mark.parametrize("before", ["", "<p>It has an introduction.</p>"])
+def test_text_between_breaks_outside_of_paragraphs_stays(before: str) -> None:
+    said = "<br><br>".join(f"Line {number} of the article. {SENTENCE}" for number in range(8))
+    text = extract_html(f"<html><body><h1>Rye</h1>{before}{said}</body></html>", URL).text
+    assert [number for number in range(8) if f"Line {number} of" not in text] == []
+
+
 def test_what_follows_the_last_block_of_an_article_is_left_out_though_it_is_longer() -> None:
     said = "".join(f"<p>Paragraph {number} of the article. {SENTENCE}</p>" for number in range(8))
     words = "Words of another page, which this one leads to. " * 4
