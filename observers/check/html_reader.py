@@ -34,6 +34,8 @@ _DEEPEST_TREE = 2_048
 _PERIOD = re.compile(r"\b(?:1[89]|20)\d\d\b|[QHTS][1-4]\b")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARK = re.compile(r"[\[(]?\^?(?:\d{1,3}|(?<=\^)[\w-]{1,20})[\])]?")
+_WRITTEN = re.compile(r"[\w.,;:!?%)\"'\u2019\u201d]")
+"""What a number follows without a space if it is no figure but the number of a source."""
 _LONGEST_LEAD = 120
 """Characters of a paragraph that only says how to read the table below it: a sentence."""
 _MOST_CELLS = 60
@@ -173,11 +175,13 @@ class _Reader:
 
     def _close_link(self, element: Any, start: int, url: str) -> None:
         """Keep a link; the number of a footnote, which is no figure, is taken out of the text."""
-        text = "".join(self.parts)[start:] if self.length - start < 24 else ""
+        whole = "".join(self.parts)
+        text = whole[start:] if self.length - start < 24 else ""
         parent = element.getparent()
-        is_raised = parent is not None and parent.tag == "sup"
-        if _MARK.fullmatch(text.strip()) and (is_raised or not text.strip().isdigit()):
-            self.parts = ["".join(self.parts)[:start]]
+        is_behind = _WRITTEN.match(whole, start - 1, start) and not text[:1].isspace()
+        is_mark = is_behind or (parent is not None and parent.tag == "sup")
+        if _MARK.fullmatch(text.strip()) and (is_mark or not text.strip().isdigit()):
+            self.parts = [whole[:start]]
             self.length = start
             self.is_open |= text[0].isspace()
         self.spans.append((start, self.length, url))

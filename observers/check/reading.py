@@ -22,6 +22,9 @@ _LONGEST_SENTENCE = 1_000
 """Characters after which what has no full stop is cut, so that the work for a figure is bounded."""
 _ARTICLES = (" der", " den", " dem", " am", " vom", " zum")
 _END = re.compile(r"[.!?…][\"'”’»)\]]*\s+(?=[\"'“‘„«(\[]?[^\Wa-z_])")
+# In Markdown, the number of a source, and the line that has its address.
+_NUMBERED = re.compile(r"\[(\d{1,3})\](?!\()")
+_ADDRESSES = re.compile(r"^ {0,3}\[(\d{1,3})\]:", re.M)
 _COLUMN = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\Z)[+−–-]?[\d.,]*\d ?%?")
 _LAST_WORD = re.compile(r"([\w.]+)\.\Z")
@@ -51,6 +54,9 @@ def read_document(data: bytes | str, media_type: str) -> Document:
         text = text[:LONGEST]
         document.notices.append(f"Only the first {LONGEST:,} characters were checked.")
     if "markdown" in media_type:
+        known = set(_ADDRESSES.findall(text))
+        # As the marks of footnotes, they are no figures.
+        text = _NUMBERED.sub(lambda mark: f"[^{mark[1]}]" if mark[1] in known else mark[0], text)
         read_html(_markdown().render(text), document)
     else:
         _read_text(text, document)

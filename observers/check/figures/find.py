@@ -175,7 +175,7 @@ class _Finder:
         if is_plain and not self.header.is_empty:
             scale, unit, is_plain = self.header.scale, self.header.unit, False
         readings = _readings(numbers, scale, unit)
-        if self.text[end : suffix.end] == "m" and money is None:
+        if self.text[end : suffix.end].strip() == "m" and money is None:
             readings += _readings(numbers, 1e6, None)
         sign = self._sign(match)
         first = match.start("before") if money is not None else start

@@ -194,7 +194,7 @@ def _forms(entry: dict[str, Any], data: dict[str, Any]) -> Iterator[tuple[str, s
     plain = Unit(entry["class"], factor, entry.get("offset", 0.0))
     for word in filter(None, entry.get("words", "").split("|")):
         yield "words", word, plain
-        if "prefixes" in entry and " " not in word:
+        if "prefixes" in entry:
             for name, value in data["prefix_words"].items():
                 yield "words", name + word, Unit(plain.name, factor * value)
     for symbol in filter(None, entry.get("symbols", "").split("|")):

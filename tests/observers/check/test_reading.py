@@ -56,6 +56,20 @@ def test_reads_what_a_reader_of_html_sees() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("It cost €68.[1] In 2015[1] it was less [2].", "It cost €68. In 2015 it was less ."),
+        ("It cost €68[3](https://c.example) in 2015. [4](https://d.example) people paid [5].",
+         "It cost €68 in 2015. 4 people paid [5]."),
+    ],
+)  # fmt: skip
+def test_numbers_of_sources_are_no_figures(written: str, seen: str) -> None:
+    text = f"{written}\n\n[1]: https://a.example\n[2]: https://b.example 'B'\n"
+    (block,) = read_document(text, "text/markdown").blocks
+    assert block.text == seen
+
+
+@pytest.mark.parametrize(
     ("attributes", "is_seen"),
     [
         ("hidden", False), ('aria-hidden="true"', False), ('style="font-size:0"', False), ('style="opacity: 0"', False),
