@@ -173,7 +173,7 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
         return "login"
     if (_found("not_free", html) or _found("paywall", head)) and (not words or _found("subscribe", text)):
         return "paywall"
-    if text and _found("consent", text) and "cookie" in text.lower():
+    if "cookie" in text.lower() and any(_found("consent", each) for each in (text, *headings)):
         return "consent"
     if _found("needs_scripts", text):
         return "javascript"
