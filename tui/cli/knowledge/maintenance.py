@@ -114,7 +114,12 @@ def _fill(settings: Settings, args: argparse.Namespace) -> int:
     except KnowledgeEmptied as error:
         complain(str(error))
     try:
-        problems = update(path, base, redactor_of(settings), _show_progress, again=args.action == "rebuild")
+        try:
+            problems = update(
+                path, base, redactor_of(settings), _show_progress, again=args.action == "rebuild"
+            )
+        finally:
+            _show_progress(0, 0)
     except KeyboardInterrupt:
         return complain(
             "interrupted: the next session or `ua-tui knowledge update` reads the rest", EXIT_INTERRUPTED
@@ -181,7 +186,7 @@ def _print_names(what: str, names: Sequence[str]) -> None:
 
 
 def _show_progress(done: int, total: int) -> None:
-    """Show the progress in one line of standard error, if that is a terminal; what is written next replaces it."""
+    """Show the progress in one line of standard error, if that is a terminal; without sessions clear the line."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"{done:,} of {total:,} sessions\r" if done < total else "\x1b[K")
+        sys.stderr.write(f"{done:,} of {total:,} sessions\r" if done < total else "\r\x1b[K")
         sys.stderr.flush()

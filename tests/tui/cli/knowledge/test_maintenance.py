@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def knowledge(base: Path, *words: str) -> int:
     return main(["knowledge", *words, "--workspace", str(base)])
 
 
-def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: Output) -> None:
+def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: Output, monkeypatch: Patch) -> None:
     assert knowledge(base) == 0
     before = capsys.readouterr().out
     assert "not created yet" in before
@@ -42,6 +43,10 @@ def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: Output) 
     Recorded(base, "session_20260312_120000").write_report("wombat", "A wombat digs.")
     assert knowledge(base) == 0
     assert "not read yet session_20260312_120000" in capsys.readouterr().out
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert knowledge(base, "update") == 0
+    # The line does not stay, though the sessions after this one have nothing new.
+    assert capsys.readouterr().err == "1 of 3 sessions\r\r\x1b[K"
 
 
 def test_the_state_as_json_counts_what_is_there(base: Path, capsys: Output) -> None:
