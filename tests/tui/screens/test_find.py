@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import shutil
 import threading
 from collections.abc import AsyncIterator
@@ -29,7 +30,7 @@ from tests.waiting import until
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
-from ua_tui.core.knowledge.records import KINDS, Batch, Cursor, Hit, KnowledgeDocument
+from ua_tui.core.knowledge.records import KINDS, Batch, Cursor, Hit, KnowledgeDocument, Results
 from ua_tui.core.knowledge.search.query import parse_query
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
@@ -42,6 +43,7 @@ from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.find import FindScreen, SessionAccess
 from ua_tui.tui.screens.knowledge.hit_list import HitList
 from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name
+from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.sessions import SessionsScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
@@ -222,6 +224,48 @@ async def test_enter_opens_a_hit_at_its_place_and_waits_for_the_hits_of_what_was
         await pilot.press("enter")
         assert (await opened_viewer(app)).path.name == "report.md"
         await until(lambda: "strongest motor" in screen_text(app))
+
+
+async def test_what_was_opened_from_a_part_of_the_hits_is_not_opened_again_with_all_of_them(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    search, may_end = KnowledgeReader.search, asyncio.Event()
+
+    async def search_in_parts(
+        reader: KnowledgeReader, text: str, *, limit: int, patient: bool = False
+    ) -> Any:
+        if patient:
+            await may_end.wait()
+        found = await search(reader, text, limit=limit, patient=True)
+        return dataclasses.replace(found, partial=not patient)
+
+    monkeypatch.setattr(KnowledgeReader, "search", search_in_parts)
+    lay_session(tmp_path)
+    may_end.set()
+    async with finding(fill(tmp_path)) as (app, screen, pilot):
+        may_end.clear()
+        screen.query_one(Input).value = "strongest motor"
+        await pilot.press("enter")
+        await opened_viewer(app)
+        may_end.set()
+        await answered(screen)
+        await until(lambda: all(each.group != "open" or each.is_finished for each in app.workers))
+        assert [type(each) for each in app.screen_stack[1:]] == [FindScreen, ViewerScreen]
+
+
+async def test_a_search_that_takes_long_is_repeated_less_often(tmp_path: Path, monkeypatch: Patch) -> None:
+    asked: list[str] = []
+
+    async def search(_reader: KnowledgeReader, text: str, **_options: Any) -> Results:
+        asked.append(text)
+        return Results(ms=60_000)
+
+    monkeypatch.setattr(KnowledgeReader, "search", search)
+    monkeypatch.setattr("ua_tui.tui.screens.knowledge.find.POLL_SECONDS", 0.01)
+    async with finding(tmp_path / "knowledge.db"):
+        await asyncio.sleep(0.5)
+    # The first pause began before there was an answer.
+    assert len(asked) <= 2
 
 
 async def test_the_session_of_a_hit_is_opened_and_what_has_no_file_is_a_page(

@@ -164,11 +164,13 @@ class FindScreen(Modal[None]):
             self._show_title(results)
             self._notice.show(clean_line(" ".join(map(as_sentence, results.notices)), 400))
         if self._opens_first:
+            self._opens_first = False
             self.action_open()
 
     async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(POLL_SECONDS)
+            # A search that took long on a large base, or on a busy server, is repeated less often.
+            await asyncio.sleep(POLL_SECONDS + self._results.ms / 100)
             if self.is_current and not self._waits:
                 self._ask(delay=0, keep=True)
 
