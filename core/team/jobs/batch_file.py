@@ -212,11 +212,11 @@ def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 @lru_cache(1000)
 def _refusal(name: str) -> str:
     """Why a row may not have a setting; empty if it is none, so that it is a column of the person's own."""
-    shown = clean_line(name, 60)
+    shown, own = clean_line(name, 60), "rename the column if it is your own"
     if name in SPECS:
-        return f"a row may not set {shown}, but only {', '.join(ROW_SETTINGS)}; rename the column if it is your own"
+        return f"a row may not set {shown}, but only {', '.join(ROW_SETTINGS)}; {own}"
     close = difflib.get_close_matches(shown.lower(), ("query", *ROW_SETTINGS), n=1, cutoff=0.8)
-    return f"there is no setting {shown!r}; did you mean {close[0]}?" if close else ""
+    return f"there is no setting {shown!r}; did you mean {close[0]}? Otherwise {own}" if close else ""
 
 
 def _text(file: BinaryIO, problems: _Problems) -> str:
