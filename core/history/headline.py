@@ -219,10 +219,10 @@ def time_in(name: str) -> datetime | None:
         return None
 
 
-def read_title(folder: Path) -> str:
+def read_title(folder: Path, longest: int = LONGEST_TITLE) -> str:
     """The title that a person gave a session, as a clean line; empty if there is none."""
     with suppress(OSError), os.fdopen(open_regular(folder / TITLE), "rb") as file:
-        return clean_line(file.read(4 * LONGEST_TITLE).decode("utf-8", "replace"), LONGEST_TITLE)
+        return clean_line(file.read(4 * longest).decode("utf-8", "replace"), longest)
     return ""
 
 

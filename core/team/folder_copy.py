@@ -14,7 +14,7 @@ from uuid import uuid4
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.history.headline import read_title
+from ua_tui.core.history.headline import LONGEST_TITLE, read_title
 from ua_tui.core.log import log
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace
 from ua_tui.core.team.records import SessionId
@@ -68,7 +68,8 @@ class FolderCopy:
         Raises:
             WorkspaceError: the folder cannot be read, or a file of it was made anew.
         """
-        self.title = read_title(self._workspace.path)
+        # It is cut when its secrets are masked.
+        self.title = read_title(self._workspace.path, 4 * LONGEST_TITLE)
         found: list[Piece] = []
         for path in (JOURNAL, *self._transcripts(CONVERSATION, 0)):
             if (piece := self._next(path, self._ends.get(path, 0))) is not None:

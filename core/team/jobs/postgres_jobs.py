@@ -324,7 +324,8 @@ SELECT CASE
         THEN 'the provider refuses requests: the jobs wait for a minute'
     WHEN m.max_cost_day - (SELECT sum(charged_usd) FROM job
             WHERE owner = m.owner AND (finished_at IS NULL OR finished_at > now() - interval '1 day'))
-            < least(coalesce(j.limit_usd - j.charged_usd, m.max_cost_day / 10), greatest(m.max_cost_day, 0.01))
+            < least(coalesce(least(j.limit_usd - j.charged_usd, b.max_cost_usd - b.charged_usd), m.max_cost_day / 10),
+                greatest(m.max_cost_day, 0.01))
         THEN format('the limit of %%s ($%%s a day) is reached: the jobs wait until less was spent in 24 hours',
             m.owner, to_char(m.max_cost_day, 'FM999999990.009999'))
     ELSE '' END AS why

@@ -40,9 +40,10 @@ _LARGEST = 1 << 30
 
 
 def own_columns(row: Job) -> dict[str, Any]:
-    """The columns of a row's own; one with the name of a field is called `row_NAME`, and so is `row_NAME` itself."""
+    """The columns of a row's own; one with the name of a field is called `row_NAME`, and so is `row_NAME` beside it."""
+    taken = row.columns.keys() & {*FIELDS, _SEAL}
     return {
-        f"row_{name}" if re.sub("^(row_)+", "", name) in (*FIELDS, _SEAL) else name: value
+        f"row_{name}" if re.sub("^(row_)+", "", name) in taken else name: value
         for name, value in row.columns.items()
     }
 

@@ -40,7 +40,10 @@ def stored(piece: Piece) -> StoredPiece:
 
 def test_only_complete_lines_are_read_and_only_once(workspace: Workspace) -> None:
     copy, file = FolderCopy(workspace), workspace.path / JOURNAL
+    (workspace.path / "title.txt").write_text("long " * 50 + "secret")
     assert copy.read() == []
+    # All of it, so that a secret is masked before it is cut.
+    assert copy.title.endswith(" secret")
     file.write_bytes(b"one\ntw")
     (piece,) = copy.read()
     assert piece == Piece(JOURNAL, 0, b"one\n")

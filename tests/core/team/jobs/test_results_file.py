@@ -71,9 +71,11 @@ def test_what_was_written_is_known_also_from_another_folder(path: Path, tmp_path
 
 
 def test_a_result_has_the_columns_of_its_row_and_says_how_old_it_is() -> None:
-    row = Job(id="x", query="q", number=4, columns={"row_seal": 0, "notes": "n", "state": "mine", "seal": 1})
+    row = Job(
+        id="x", query="q", number=4, columns={"row_seal": 0, "row_number": 7, "state": "mine", "seal": 1}
+    )
     fields = fields_of(result_of(row), row, since=72.0)
-    assert list(fields)[:6] == ["number", "query", "row_row_seal", "notes", "row_state", "row_seal"]
+    assert list(fields)[:6] == ["number", "query", "row_row_seal", "row_number", "row_state", "row_seal"]
     assert (fields["state"], fields["row_state"], fields["session"]) == ("done", "mine", "session_1")
     assert (fields["age_s"], fields["duration_s"], fields["started"]) == (
         60,

@@ -299,10 +299,7 @@ async def test_the_end_of_a_job_is_that_of_its_session(
         ("UPDATE worker SET seen_at = now() - interval '31 s'", "no worker is alive: the jobs wait"),
         ("UPDATE batch SET paused = true", "the batch is paused"),
         ("UPDATE claiming SET not_before = now() + interval '1 minute'", "the provider refuses requests"),
-        (
-            "INSERT INTO member (owner, max_cost_day) VALUES (current_user, 1.5)",
-            r"limit of owner \(\$1.50 a day",
-        ),
+        ("UPDATE batch SET max_cost_usd = NULL", r"limit of owner \(\$1.50 a day"),
     ],
 )
 async def test_it_is_known_why_a_job_is_not_claimed(
@@ -315,6 +312,9 @@ async def test_it_is_known_why_a_job_is_not_claimed(
         assert "no worker is alive" in await store.obstacle(batch.id)
         number = await store.add_worker("w", "1", 1)
         team_database.execute("UPDATE job SET state = 'done', cost_usd = 1 WHERE id = %s", jobs[0].id)
+        # What is left of the batch is less than what is left of the day.
+        team_database.execute("UPDATE batch SET max_cost_usd = 1.4")
+        team_database.execute("INSERT INTO member (owner, max_cost_day) VALUES (current_user, 1.5)")
         assert await store.obstacle(batch.id) == ""
         team_database.execute(statement)
         assert re.search(why, await store.obstacle(batch.id))
