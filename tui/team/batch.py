@@ -38,6 +38,7 @@ class BatchRun:
     reporter: Reporter
     _checked_at: float = field(default=-math.inf, init=False)
     _obstacle: str = field(default="", init=False)
+    _began: float = field(default=0.0, init=False)
     _is_away: bool = field(default=False, init=False)
     _signals: list[int] = field(default_factory=list, init=False)
 
@@ -46,6 +47,8 @@ class BatchRun:
 
         If the connection is lost before the answer, the batch is submitted again: jobs that are stored are then known.
         """
+        # Those that ended earlier are no news.
+        self._began = await self._ask(self.store.now)
         submitted = await self._ask(lambda: self.store.submit(batch, jobs, retry_failed=retry_failed))
         self.reporter.line(submitted_line(submitted, len(jobs)))
         return submitted
@@ -65,8 +68,7 @@ class BatchRun:
 
     async def _follow(self, batch: JobBatch, output: ResultOutput) -> None:
         """Report the progress, and give out what is over, until all jobs are."""
-        # Those that ended earlier are no news.
-        output.since = began = await self._ask(self.store.now)
+        output.since = began = self._began
         since: float = 0.0
         shown: Counts | None = None
         was_over = False

@@ -135,16 +135,14 @@ class Operations:
         return count
 
     async def remove_schedules(self, names: Sequence[str]) -> list[str]:
-        """Remove the schedules of these names, as far as this role may; returns those that there were.
+        """Remove the schedules of these names: its own, or else others that this role may remove; returns their names.
 
         Raises:
-            TeamError: several people have one of this name.
+            TeamError: several other people have one of this name.
         """
         async with connected(self._address) as db, db.transaction():
             done: dict[str, str] = {}
-            for name, owner in await rows_of(
-                db, "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name, owner::text", (list(names),)
-            ):
+            for name, owner in await rows_of(db, _REMOVE_SCHEDULES, (list(names),)):
                 if name in done:
                     raise TeamError(
                         f"several people have a schedule {clean_line(name, 80)!r} in the team's database "
@@ -243,6 +241,11 @@ WHERE s.id = a.session AND s.id = ANY(%s) AND a.state = 'running'
     AND a.checked_by IS NULL AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL)
 """
 _LATE = f"SELECT name FROM ({SCHEDULES}) AS s WHERE name = %s AND is_late"  # noqa: S608 -- made of constants
+_REMOVE_SCHEDULES = """
+DELETE FROM schedule s WHERE name = ANY(%s) AND (owner = current_user
+    OR NOT EXISTS (SELECT FROM schedule o WHERE o.name = s.name AND o.owner = current_user))
+RETURNING name, owner::text
+"""
 _CHECK_SCHEDULES = b"UPDATE schedule SET missed_at = NULL WHERE name = %s AND missed_at IS NOT NULL"
 _PRUNE_BATCHES = b"""
 DELETE FROM batch b WHERE submitted_at < now() - make_interval(secs => %(days)s * 86400)

@@ -29,7 +29,7 @@ from ua_tui.core.postgres.schema import grant
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs import postgres_jobs
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-from ua_tui.core.team.records import Counts, Job, JobClaim, JobResult, Outcome
+from ua_tui.core.team.records import Counts, Job, JobClaim, JobResult, Outcome, Submitted
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.arguments import COMMANDS, read_arguments
 from ua_tui.tui.cli.team.batch import run_batch
@@ -154,6 +154,27 @@ async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
     assert sorted(answers) == [f"answer to {each}" for each in ("one", "one", "two")]
     assert sorted(runner.ran) == ["one", "two"]
     assert "2 of 2 finished" in err
+
+
+async def test_what_ends_before_it_is_followed_is_no_earlier_answer(
+    queries: Path, team_database: Database, capsys: Output, monkeypatch: Patch
+) -> None:
+    submit = PostgresJobs.submit
+
+    async def submit_and_end(store: PostgresJobs, *given: Any, **named: Any) -> Submitted:
+        submitted = await submit(store, *given, **named)
+        await until_in_thread(
+            lambda: team_database.execute("SELECT id FROM job WHERE finished_at IS NULL") == []
+        )
+        return submitted
+
+    monkeypatch.setattr(PostgresJobs, "submit", submit_and_end)
+    address = address_of(team_database)
+    async with working(address, Runner(), beat=QUICK):
+        assert await run(queries, Runner(), address=address) == 0
+    err = capsys.readouterr().err
+    assert "earlier run" not in err
+    assert err.count("2 of 2 finished") == 2
 
 
 async def test_the_progress_counts_the_jobs_that_it_names(
