@@ -30,7 +30,7 @@ from ua_tui.core.team.records import (
 )
 
 _PAGE = 500
-_SLOWEST = 100
+SLOWEST = 100
 """So many jobs a second are submitted at least to a server that answers."""
 
 BEAT_SECONDS = 5.0
@@ -84,7 +84,7 @@ class PostgresJobs:
         But those that failed at the limit of a batch wait again if this batch has money left for them, and with
         `retry_failed` all that failed or were cancelled. They resume their sessions.
         """
-        async with self.connection(len(jobs) / _SLOWEST) as db, db.transaction():
+        async with self.connection(len(jobs) / SLOWEST) as db, db.transaction():
             return await self.submit_within(db, batch, jobs, retry_failed=retry_failed)
 
     async def submit_within(

@@ -15,12 +15,12 @@ from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.postgres.state import LATE_SECONDS
 from ua_tui.core.team.jobs.batch_file import batch_of, job_id
 from ua_tui.core.team.jobs.due_times import DueTimes
+from ua_tui.core.team.jobs.postgres_jobs import SLOWEST, PostgresJobs
 from ua_tui.core.team.records import Job, JobBatch
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
-    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
 
 class _StoredJob(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ async def store_schedule(
     """
     times = DueTimes(every, zone)
     stored = [{"query": job.query, "settings": dict(job.settings), "number": job.number} for job in jobs]
-    async with store.connection() as db, db.transaction():
+    async with store.connection(len(jobs) / SLOWEST) as db, db.transaction():
         ((now,),) = await rows_of(db, "SELECT now()")
         due = times.after(now)
         await db.execute(

@@ -94,6 +94,9 @@ async def test_a_large_batch_may_take_longer_to_submit(
         team_database.execute(SLOW)
         monkeypatch.setattr("ua_tui.core.team.jobs.postgres_jobs.ANSWER_S", 0.3)
         assert "submitted" in str(await run_due(store, address_of(team_database)))
+        team_database.execute("DROP FUNCTION be_slow CASCADE")
+        team_database.execute(SLOW.replace("ua_tui.job", "ua_tui.schedule"))
+        await schedule(store, jobs_of(200))
 
 
 async def test_a_row_that_another_worker_has_locked_is_left_to_it(
