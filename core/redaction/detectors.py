@@ -160,12 +160,14 @@ _compiled = cache(re.compile)
 class Scan(msgspec.Struct):
     """What a scan found: spans that look like secrets, which may overlap, and given words with their start.
 
-    `fields` says that compact JSON may have a field named like a secret whose value is no string.
+    `fields` says that compact JSON may have a field named like a secret whose value is no string, and `places` how many
+    places had to be examined.
     """
 
     spans: list[Span] = []
     words: list[tuple[str, int]] = []
     fields: bool = False
+    places: int = 0
 
 
 class SecretSearch:
@@ -186,6 +188,7 @@ class SecretSearch:
         for piece in self._pieces(text):
             hits = _table().search.all_in(piece.data.lower())
             words = self._search.all_in(piece.data) if self._words else []
+            found.places += len(hits)
             if not hits and not words:
                 continue
             if whole is None:
@@ -207,10 +210,7 @@ class SecretSearch:
             words = self._search.all_in(piece.data) if self._words else []
             for _, start, end in piece.in_characters([*hits, *words]):
                 yield start, end
-        at = text.find("@")
-        while at >= 0:
-            yield at, at + 1
-            at = text.find("@", at + 1)
+        yield from (at.span() for at in re.finditer("@", text))
 
     def _pieces(self, text: str | bytes) -> Iterable[_Piece]:
         if len(text) <= _PIECE:

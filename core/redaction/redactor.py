@@ -16,7 +16,7 @@ import msgspec
 from ua_tui.core.errors import causes_of
 from ua_tui.core.events.types import AuthRequired, ElicitationAsked, ErrorRaised, Event
 from ua_tui.core.redaction.assignments import undecided
-from ua_tui.core.redaction.detectors import SecretSearch
+from ua_tui.core.redaction.detectors import Scan, SecretSearch
 from ua_tui.core.redaction.values import Span, is_secret
 from ua_tui.core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
@@ -149,13 +149,13 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Mask every secret in a text, or in encoded JSON, by `[redacted]`."""
-        return "".join(_masked_parts(text, self._scan(text)[0]))
+        return "".join(_masked_parts(text, self.scan(text).spans))
 
     def redact_in_pieces(self, text: str, size: int) -> Iterator[str]:
         """Mask every secret as `redact` does, in pieces of about `size` characters, without a copy of the text."""
         waiting: list[str] = []
         length = 0
-        for part in _masked_parts(text, self._scan(text)[0]):
+        for part in _masked_parts(text, self.scan(text).spans):
             for at in range(0, len(part), size):
                 waiting.append(part[at : at + size])
                 length += len(waiting[-1])
@@ -176,9 +176,9 @@ class Redactor:
     def finds_nothing(self, encoded: bytes) -> bool:
         """Whether `redact_json` would leave a JSON document, in UTF-8, unchanged."""
         found = self._known.search.scan(encoded)
-        if found.spans or found.fields:
-            return False
-        return not (found.words or self._raw_forms) or not any(self._scan(encoded.decode()))
+        if found.words or self._raw_forms:
+            found = self.scan(encoded.decode())
+        return not (found.spans or found.fields)
 
     def redact_json(self, text: str) -> str:
         """Mask the secrets in a JSON document as `redact_value` does in its value; the result is valid JSON.
@@ -186,9 +186,9 @@ class Redactor:
         Raises:
             ValueError: there is a secret in it, and it is not a JSON document.
         """
-        spans, fields = self._scan(text)
-        if not fields:
-            masked = "".join(_masked_parts(text, spans))
+        found = self.scan(text)
+        if not found.fields:
+            masked = "".join(_masked_parts(text, found.spans))
             if masked == text or _is_json(masked):
                 return masked
         return msgspec.json.encode(self.redact_value(msgspec.json.decode(text))).decode()
@@ -202,18 +202,18 @@ class Redactor:
         _collect(value, texts, 0)
         return self._copy(value, self._masked(texts, mask), 0, mask)
 
-    def _scan(self, text: str) -> tuple[list[Span], bool]:
-        """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
+    def scan(self, text: str) -> Scan:
+        """Find the secrets of a text, those that are known, too."""
         found = self._known.search.scan(text)
-        spans = found.spans
         for word, start in found.words:
             for form, at, end in self._known.spans(text, word, start):
                 if (span := _occurrence(text, form, at)) is not None:
-                    spans.append((span[0], end))
-        raw = [form for form in self._raw_forms if form in text]
-        for form in raw:
-            spans += _raw_occurrences(text, form)
-        return spans, found.fields or bool(raw)
+                    found.spans.append((span[0], end))
+        for form in self._raw_forms:
+            if form in text:
+                found.spans += _raw_occurrences(text, form)
+                found.fields = True
+        return found
 
     def _masked(self, texts: set[str], mask: Callable[[str], str]) -> dict[str, str]:
         # One search through all texts at once, then each that may have a secret by itself: what is beside a value
@@ -228,7 +228,7 @@ class Redactor:
             touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
         touched_texts = {ordered[at] for at in touched if at < len(ordered)}
         return {
-            text: "".join(_masked_parts(text, self._scan(text)[0], mask)) for text in touched_texts | long
+            text: "".join(_masked_parts(text, self.scan(text).spans, mask)) for text in touched_texts | long
         }
 
     def _copy(self, value: Any, masked: dict[str, str], depth: int, mask: Callable[[str], str]) -> Any:
@@ -356,7 +356,7 @@ def _escape_rest(text: str, start: int) -> int:
 
 def _raw_occurrences(text: str, form: str) -> list[Span]:
     if not _is_json(text):
-        return [(at.start(), at.end()) for at in re.finditer(re.escape(form), text)]
+        return [at.span() for at in re.finditer(re.escape(form), text)]
     if '"' in form or "\\" in form:
         return []
     return [
@@ -387,35 +387,42 @@ def joined(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _masked_parts(text: str, spans: list[Span], mask: Callable[[str], str] = mask_whole) -> Iterator[str]:
-    done = 0
+def _masked_parts(
+    text: str, spans: list[Span], mask: Callable[[str], str] = mask_whole, done: int = 0
+) -> Iterator[str]:
     for start, end in joined(spans):
-        yield text[done:start]
-        yield mask(text[start:end])
-        done = end
+        if end > done:
+            yield text[done:start]
+            yield mask(text[start:end])
+            done = end
     yield text[done:] if done else text
 
 
 _SIGN = re.compile("[:=：|]")
 _OPEN_END = re.compile(r"[!-~]+\Z")
 _LONGEST_WAIT = 512
-_CONTEXT = 4_096
+_CONTEXT = 4_608
 
 
 class StreamRedactor:
     """Passes a text on, except for what may be the beginning of a secret, which waits until it is complete.
 
-    That is the last word, the beginning of a known secret, and the rest of a line behind the name of a secret.
+    That is the last word, the beginning of a known secret, and the rest of a line behind the name of a secret. What was
+    passed on last is searched again with each piece: the more places there are in it to examine, the longer the pieces.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._passed = self._masked = ""
-        self._waiting = ""
-        self._is_undecided = False
+        self._passed = self._piece = self._waiting = ""
+        self._least = 0
+        self._is_undecided = self._ends_masked = False
 
     def feed(self, piece: str) -> str:
         """Add a piece; returns what can be passed on, without secrets."""
+        self._piece += piece
+        if len(self._piece) < self._least:
+            return ""
+        piece, self._piece = self._piece, ""
         self._waiting += piece
         if self._is_undecided and "\n" not in piece and len(self._waiting) < _LONGEST_WAIT:
             return ""
@@ -424,33 +431,38 @@ class StreamRedactor:
 
     def end(self) -> str:
         """Return the rest at the end of the text; another text may follow."""
+        self._waiting += self._piece
         rest = self._pass_on(len(self._waiting))
-        self._passed = self._masked = ""
-        self._is_undecided = False
+        self._passed = self._piece = ""
+        self._least = 0
+        self._is_undecided = self._ends_masked = False
         return rest
 
     def _complete(self) -> int:
         """How many of the waiting characters belong to complete words."""
-        word = _OPEN_END.search(self._waiting[-_LONGEST_WAIT:])
-        end = len(self._waiting) - (len(word[0]) if word and len(word[0]) < _LONGEST_WAIT else 0)
-        name = len(self._waiting)
-        if self._is_undecided and name < _LONGEST_WAIT:
+        end = len(self._waiting)
+        if self._is_undecided:
             before = self._passed[-100:]
             name = max(undecided(before + self._waiting) - len(before), 0)
-        self._is_undecided = name < len(self._waiting)
-        return self._redactor.before_unfinished(self._waiting, min(name, end))
+            self._is_undecided = 0 < end - name < _LONGEST_WAIT
+            if self._is_undecided:
+                end = name
+        word = _OPEN_END.search(self._waiting[max(end - _LONGEST_WAIT, 0) : end])
+        if word and len(word[0]) < _LONGEST_WAIT:
+            end -= len(word[0])
+        return self._redactor.before_unfinished(self._waiting, end)
 
     def _pass_on(self, count: int) -> str:
         ready, self._waiting = self._waiting[:count], self._waiting[count:]
         if not ready:
             return ""
-        if len(self._passed) > _CONTEXT + _LONGEST_WAIT:
-            self._passed = self._passed[-_CONTEXT:]
-            self._masked = self._redactor.redact(self._passed)
         # A name such as `password:` may have been passed on before its value came.
-        before = self._masked
-        self._passed += ready
-        self._masked = self._redactor.redact(self._passed)
-        if self._masked.startswith(before):
-            return self._masked.removeprefix(before)
-        return self._redactor.redact(ready)
+        before = self._passed[-_CONTEXT:]
+        self._passed = before + ready
+        found = self._redactor.scan(self._passed)
+        self._least = min(found.places, _LONGEST_WAIT) // 2
+        masked = "".join(_masked_parts(self._passed, found.spans, done=len(before)))
+        # A secret that goes on has its mask already.
+        shown = masked.removeprefix(REDACTED) if self._ends_masked else masked
+        self._ends_masked = masked.endswith(REDACTED)
+        return shown

@@ -160,7 +160,7 @@ def strength(value: str) -> Strength:
         return Strength.PLAIN
     if " " in bare:
         return _of_sentence(bare)
-    digits = sum(map(str.isdigit, bare))
+    digits = sum(map(bare.count, filter(str.isdigit, set(bare))))
     if digits < 2 and bare.replace("_", "").replace(".", "").isalnum() and grade(bare):
         # It names another value: `password=new_password`.
         return Strength.PLAIN
@@ -168,7 +168,7 @@ def strength(value: str) -> Strength:
         return _of_words(bare, digits)
     if len(bare) < _SHORTEST:
         return Strength.WORD
-    letters = sum(map(str.isalpha, bare))
+    letters = sum(map(str.isalpha, bare)) if digits else 0
     if digits >= 3 and letters >= 3 and _RANDOM.fullmatch(bare) and len(set(bare)) >= 8:
         return Strength.RANDOM
     return Strength.OPAQUE if (digits and letters) or _SIGNS.search(bare) else Strength.WORD

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ua_tui.core.events.types import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, ToolCallFinished
 from ua_tui.core.observation import Observation, TextContent
 from ua_tui.core.redaction import detectors
+from ua_tui.core.redaction.detectors import Scan
 from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, StreamRedactor
 from ua_tui.core.text import clean_line, middle_truncate
@@ -74,6 +75,33 @@ def test_pieces_of_any_text_make_the_text(text: str, size: int) -> None:
     stream = StreamRedactor(Redactor())
     pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
     assert "".join([*pieces, stream.end()]) == Redactor().redact(text)
+
+
+@pytest.mark.parametrize("word", ["_key **", "key=", "token:\n", "?code="])
+def test_of_a_text_full_of_names_each_is_examined_a_few_times(word: str) -> None:
+    examined = 0
+    plain = Redactor.scan
+
+    def scan(redactor: Redactor, text: str) -> Scan:
+        nonlocal examined
+        examined += len(text)
+        return plain(redactor, text)
+
+    text = word * (20_000 // len(word))
+    stream = StreamRedactor(Redactor())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Redactor, "scan", scan)
+        pieces = [stream.feed(text[at : at + 50]) for at in range(0, len(text), 50)]
+        assert "".join([*pieces, stream.end()]) == text
+    assert examined < 25 * len(text)
+
+
+@pytest.mark.parametrize("size", [1, 9, 50, 600])
+def test_a_mask_that_is_decided_late_covers_the_rest_of_its_secret(size: int) -> None:
+    text = '{"secret": "\n_\\"!A1 Zq7x b"}\n'
+    stream = StreamRedactor(Redactor())
+    pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    assert "Zq7" not in "".join([*pieces, stream.end()])
 
 
 def test_an_event_is_masked_before_anybody_receives_it() -> None:
