@@ -105,7 +105,7 @@ def missing_extra(extra: str, what: str) -> Advice:
 def advice_code(source: str, code: str) -> str:
     """Return the entry for an error's code, such as a status, SQLSTATE or the name of an `errno`; empty if unknown."""
     known = _codes(source)
-    return next((known[code[:end]] for end in range(len(code), 0, -1) if code[:end] in known), "")
+    return known.get(max(filter(code.startswith, known), key=len, default=""), "")
 
 
 def recognise(source: str, text: str) -> tuple[str, dict[str, str]]:
