@@ -52,7 +52,7 @@ class ReportChecker:
             sha256=check.sha256,
             counts=check.check.counts(),
             red=len(check.check.red),
-            doubtful=len(check.check.doubtful),
+            doubtful=sum(claim.is_doubtful for claim in check.claims),
             summary=check.check.summary,
             duration_ms=check.duration_ms,
         )

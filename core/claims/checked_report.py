@@ -12,7 +12,7 @@ import msgspec
 
 from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.ledger import Ledger, ListedClaim
-from ua_tui.core.claims.records import Claim, Source, SourceKind, doubtful_of
+from ua_tui.core.claims.records import Claim, Source, SourceKind
 from ua_tui.core.events.units import quantity, signed_of
 from ua_tui.core.text import clean
 
@@ -82,7 +82,7 @@ class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         answers, opinions = Counter(each.answer for each in listed), ledger.opinions
         accepted, rejected = answers["accepted"], answers["rejected"]
         signed = signed_of(accepted, rejected, answers[None]) if accepted or rejected else ""
-        if signed and answers[None] and all(each.answer for each in doubtful_of(listed)):
+        if signed and answers[None] and all(each.answer for each in listed if each.is_doubtful):
             signed += ", none of them doubtful"
         return msgspec.structs.replace(
             self,
@@ -110,7 +110,8 @@ class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     @property
     def doubtful(self) -> tuple[ListedClaim, ...]:
         """The claims that a person should look at, the riskiest first."""
-        return doubtful_of(self.claims)
+        found = (claim for claim in self.claims if claim.is_doubtful)
+        return tuple(sorted(found, key=lambda claim: claim.risk))
 
 
 CheckedReports = list[CheckedReport]

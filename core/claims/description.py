@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ua_tui.core.claims.checked_report import NOUNS
 from ua_tui.core.claims.ledger import ListedClaim
 from ua_tui.core.claims.places import find_quotes
-from ua_tui.core.claims.records import Claim, Source, TextQuote
+from ua_tui.core.claims.records import Claim, Source, State, TextQuote
 from ua_tui.core.text import clean, clean_line
 
 _KINDS = {kind: noun for kind, (noun, _) in NOUNS.items()} | {"query": "what you wrote"}
@@ -56,7 +56,7 @@ class ClaimDescription(NamedTuple):
     """
 
     words: str
-    state: str
+    state: State
     why: str
     section: str
     said: Sequence[TextPart]

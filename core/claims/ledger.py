@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -136,17 +136,17 @@ class Ledger:
         self,
         claims: Sequence[Claim],
         numbers: Collection[int],
-        answer: Answer | UnsetType | None,
+        answer: Answer | None,
         redactor: Redactor,
         *,
         by: str = "",
         at: datetime | None = None,
         note: str | None = None,
     ) -> None:
-        """Store the same answer about some claims of the report, in place of earlier ones; None opens them. Blocks.
+        """Store the same answer about some claims of the report, in place of earlier ones. Blocks.
 
-        A `note` replaces that of each; None leaves it, as `UNSET` leaves the answers. A claim without an answer and
-        without a note is removed. By default it is decided `by` the user of the machine, now.
+        None opens them; with a `note`, which replaces that of each, it leaves the answers. What has neither is removed.
+        By default it is decided `by` the user of the machine, now.
 
         Raises:
             WorkspaceError: the file cannot be written, or is not the user's own.
@@ -161,10 +161,10 @@ class Ledger:
                 given, text = answer, clean(note or "").strip()[:_LONGEST_NOTE]
                 if earlier is not None:
                     kept.pop(earlier, None)
-                    text = earlier.note if note is None else text
-                if given is UNSET:
-                    is_same = earlier is not None and earlier.state == claim.state
-                    given = earlier.answer if earlier is not None and is_same else None
+                    if note is None:
+                        text = earlier.note
+                    elif answer is None and earlier.state == claim.state:
+                        given = earlier.answer
                 if given is not None or text:
                     new = Decision(
                         quote=claim.quote, sentence=claim.sentence, link=_link(claim), state=claim.state,
@@ -204,29 +204,21 @@ class Ledger:
         self.opinions = (stored.opinions or None) if own else None
 
 
-class Content(NamedTuple):
-    """What is in a file with decisions and opinions, in numbers, and whether it is the user's own."""
-
-    decisions: int
-    opinions: int
-    is_own: bool
-
-
 def find_ledgers(session: Path) -> list[Path]:
     """The files with decisions and opinions of a session, also those of somebody else. Blocks."""
     folder = session / REPORT_CHECKS
     return [] if folder.is_symlink() else sorted(folder.glob(f"*{LEDGER}"))
 
 
-def read_content(path: Path) -> Content:
-    """Count what is in a file. Blocks.
+def read_content(path: Path) -> tuple[int, int, bool]:
+    """The numbers of decisions and of opinions in a file, and whether it is the user's own. Blocks.
 
     Raises:
         WorkspaceError: it cannot be read, or has something else.
     """
     stored = _store(path).read()
     opinions = len(stored.opinions.opinions) if stored.opinions else 0
-    return Content(len(stored.decisions), opinions, stored.is_own_in(path.parent))
+    return len(stored.decisions), opinions, stored.is_own_in(path.parent)
 
 
 def adopt(path: Path) -> None:
@@ -268,10 +260,6 @@ def _key(about: Claim | Decision | Opinion) -> tuple[str, ...]:
 
 def _link(about: Claim | Decision | Opinion) -> str:
     """The address, if it is about a link."""
-    match about:
-        case Claim(kind="link"):
-            return about.url
-        case Decision():
-            return about.link
-        case _:
-            return ""
+    if isinstance(about, Claim):
+        return about.url if about.kind == "link" else ""
+    return about.link if isinstance(about, Decision) else ""

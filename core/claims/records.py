@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -58,7 +58,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a text came from that claims are compared with, how others find it, and for the check the text.
 
     Attributes:
-        kind: what it is.
         title: like `author`, `site` and `published`, as the source states it.
         url: where it was read; `addresses` are others where it was.
         read_at: when a session read it.
@@ -120,8 +119,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A figure, quotation or link of the report and what the sources have.
 
     Attributes:
-        kind: what it is.
-        state: what was found.
         quote: the claim in the visible text of the report.
         sentence: the sentence or table row that it belongs to.
         section: the heading above it.
@@ -157,17 +154,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.note or _MEANINGS[self.state]
 
     @property
+    def risk(self) -> int:
+        """The rank of its state among others: the riskiest has the lowest."""
+        return RISK.index(self.state)
+
+    @property
     def is_doubtful(self) -> bool:
         """Whether a person should look at it."""
         return self.state in DOUBTFUL
-
-
-_SomeClaim = TypeVar("_SomeClaim", bound=Claim)
-
-
-def doubtful_of(claims: Iterable[_SomeClaim]) -> tuple[_SomeClaim, ...]:
-    """The claims that a person should look at, the riskiest first."""
-    return tuple(sorted((c for c in claims if c.is_doubtful), key=lambda c: RISK.index(c.state)))
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -183,11 +177,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         for (kind, state), count in sorted(Counter((each.kind, each.state) for each in self.claims).items()):
             counts.setdefault(kind, {})[state] = count
         return counts
-
-    @property
-    def doubtful(self) -> tuple[Claim, ...]:
-        """The claims that a person should look at, the riskiest first."""
-        return doubtful_of(self.claims)
 
     @property
     def red(self) -> tuple[Claim, ...]:

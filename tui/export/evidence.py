@@ -12,7 +12,7 @@ from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.marks import noted
 from ua_tui.tui.export.prose import Look
 from ua_tui.tui.export.records import Export
-from ua_tui.tui.viewers.claims.marks import count_states, sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS, count_states
 
 _LONGEST_TIP = 400
 
@@ -55,7 +55,8 @@ class Evidence:
 
     def look(self, number: int) -> Look:
         """How a claim is shown in the report."""
-        told, sign = self.told(number), sign_of(self.claims[number])
+        told = self.told(number)
+        sign = SIGNS[told.state]
         parts = [f"{sign.character} {state_of(told)}"]
         for first in told.passages[:1]:
             parts.append(f"“{clean_line(first.text, _LONGEST_TIP - 150)}”")

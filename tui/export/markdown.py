@@ -12,7 +12,7 @@ from ua_tui.tui.export.marks import mark_markdown
 from ua_tui.tui.export.records import Export, ReportText
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.export.templates import demoted, plain, template
-from ua_tui.tui.viewers.claims.marks import sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS
 from ua_tui.tui.viewers.safe_html import convert_to_markdown
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -59,4 +59,4 @@ def _report(report: ReportText, evidence: Evidence, redaction: Redaction) -> str
 def _mark(evidence: Evidence, number: int) -> str:
     """The sign of a claim, and the number of its row if it is doubtful."""
     place = evidence.places[number]
-    return sign_of(evidence.claims[number]).character + (str(place).translate(_RAISED) if place else "")
+    return SIGNS[evidence.claims[number].state].character + (str(place).translate(_RAISED) if place else "")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ua_tui.core.claims.places import Place, find_quotes
-from ua_tui.core.claims.records import RISK, Claim
+from ua_tui.core.claims.places import find_quotes
+from ua_tui.core.claims.records import Claim
 
 MOST_MARKS = 1_500
 _FARTHEST = 5_000
@@ -41,7 +41,7 @@ class Range(NamedTuple):
 def noted(claims: Sequence[Claim]) -> list[int]:
     """The numbers of the claims that are shown, the riskiest first and else in their order."""
     numbers = [number for number, claim in enumerate(claims) if claim.state != "not looked at"]
-    return sorted(numbers, key=lambda number: RISK.index(claims[number].state))[:MOST_MARKS]
+    return sorted(numbers, key=lambda number: claims[number].risk)[:MOST_MARKS]
 
 
 def find_ranges(lines: Iterable[str], claims: Sequence[Claim]) -> Mapping[int, Sequence[Range]]:
@@ -52,27 +52,28 @@ def find_ranges(lines: Iterable[str], claims: Sequence[Claim]) -> Mapping[int, S
     """
     shown = sorted(noted(claims))
     places = find_quotes(lines, [claims[number].quote for number in shown])
-    by_line: dict[int, list[tuple[Place, int]]] = defaultdict(list)
+    by_line: dict[int, list[Range]] = defaultdict(list)
     for number, found in zip(shown, places, strict=True):
         for place in found:
-            by_line[place.row].append((place, number))
-    return {line: _apart(found, claims) for line, found in by_line.items()}
+            by_line[place.row].append(Range(place.start, place.end, number))
+    return {line: _apart(ranges, claims) for line, ranges in by_line.items()}
 
 
-def _apart(found: Sequence[tuple[Place, int]], claims: Sequence[Claim]) -> list[Range]:
+def _apart(found: Sequence[Range], claims: Sequence[Claim]) -> list[Range]:
     """Ranges that do not overlap, in their order."""
     ranges: list[Range] = []
-    starting: dict[int, list[tuple[Place, int]]] = defaultdict(list)
+    active: list[Range] = []
+    starting: dict[int, list[Range]] = defaultdict(list)
     for each in found:
-        starting[each[0].start].append(each)
-    active: list[tuple[Place, int]] = []
-    for start, end in pairwise(sorted({at for place, _ in found for at in (place.start, place.end)})):
-        active = [each for each in active if each[0].end > start] + starting[start]
+        starting[each.start].append(each)
+
+    def rank(each: Range) -> tuple[bool, int, int]:
+        return not claims[each.claim].is_doubtful, each.end - each.start, each.claim
+
+    for start, end in pairwise(sorted({at for each in found for at in (each.start, each.end)})):
+        active = [each for each in active if each.end > start] + starting[start]
         if active:
-            _, number = min(
-                active,
-                key=lambda each: (not claims[each[1]].is_doubtful, each[0].end - each[0].start, each[1]),
-            )
+            number = min(active, key=rank).claim
             if ranges and ranges[-1].claim == number and ranges[-1].end == start:
                 ranges[-1] = ranges[-1]._replace(end=end)
             else:

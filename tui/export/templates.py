@@ -15,7 +15,7 @@ from ua_tui.core.records.formats import fenced, pretty_json
 from ua_tui.core.text import clean, clean_line
 from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.evidence import state_of
-from ua_tui.tui.viewers.claims.marks import sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -63,7 +63,7 @@ def template(name: str) -> Template:
     made.globals |= {
         "clean_line": clean_line,
         "host_of": host_of,
-        "sign_of": sign_of,
+        "SIGNS": SIGNS,
         "source_facts": source_facts,
         "state_of": state_of,
         "statuses": _STATUSES,

@@ -37,7 +37,7 @@ def evidence(base: Path, _runs: int) -> Section:
 
     def check(text: str, media_type: str, sources: Sequence[SourceText]) -> Sequence[Mark]:
         found = full_check(text, media_type, sources)
-        doubtful.extend(claim for claim in found.doubtful if claim.kind != "link")
+        doubtful.extend(claim for claim in found.claims if claim.is_doubtful and claim.kind != "link")
         return marks_of(found)
 
     alone, aside = measure(check, reports), measure(check, kept)

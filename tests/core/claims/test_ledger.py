@@ -78,6 +78,7 @@ def test_a_later_answer_replaces_the_earlier_one_and_keeps_the_note(path: Path) 
     assert found is not None
     assert (found.answer, found.note) == ("rejected", "why")
     assert signed(path, YIELD, PRICE) == "Signed: 1 of 2 accepted, 1 rejected"
+    decide(path, PRICE, answer=None)
     decide(path, PRICE, answer=None, note="")
     assert about(path, PRICE) is None
     assert signed(path, YIELD, PRICE) == "Signed: 1 of 2 accepted, 1 open"
@@ -228,5 +229,5 @@ def test_opinions_and_decisions_are_stored_masked_in_one_file_and_adopted_togeth
         judge(path, with_passage())
     assert read_content(path) == (2, 2, False)
     adopt(path)
-    assert read_content(path).is_own
+    assert read_content(path) == (2, 2, True)
     assert verdicts(path, with_passage()) == ["contradicts"]

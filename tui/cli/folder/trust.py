@@ -85,7 +85,8 @@ def _foreign_ledgers(session: Path) -> list[Path]:
     found = []
     for path in find_ledgers(session):
         with suppress(UniversalAgentError):
-            found += [] if read_content(path).is_own else [path]
+            _, _, is_own = read_content(path)
+            found += [] if is_own else [path]
     return found
 
 
@@ -106,9 +107,9 @@ def _said(ledgers: Sequence[Path]) -> str:
     decisions = opinions = 0
     for each in ledgers:
         with suppress(UniversalAgentError):
-            content = read_content(each)
-            decisions += content.decisions
-            opinions += content.opinions
+            decided, judged, _ = read_content(each)
+            decisions += decided
+            opinions += judged
     more = f" and {quantity(opinions, 'model opinion')}" if opinions else ""
     return f"{quantity(decisions, 'decision')}{more} about claims"
 

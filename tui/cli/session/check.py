@@ -44,7 +44,7 @@ from ua_tui.tui.cli.output import (
 from ua_tui.tui.export.records import PAGE_MARK
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
-from ua_tui.tui.viewers.claims.marks import risk_of, sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS
 
 _INDENT = "    "
 _TEXT, _SENTENCE, _ADDRESS, _CELL = 300, 800, 400, 40
@@ -67,7 +67,7 @@ def page_lines(report: CheckedReport, width: int | None, *, is_table: bool = Fal
         *(clean_line(each, _SENTENCE) for each in (*report.notices, report.unsigned) if each),
     ):
         yield from wrapped([(text, False)], width)
-    claims = sorted(report.claims, key=risk_of)
+    claims = sorted(report.claims, key=lambda claim: claim.risk)
     if is_table:
         yield from _table(report, claims, width or 0)
         return
@@ -118,7 +118,7 @@ def _details(told: ClaimDescription) -> Iterator[tuple[str, bool]]:
 
 
 def _state(claim: ListedClaim) -> str:
-    return f"{sign_of(claim).character} {claim.state}"
+    return f"{SIGNS[claim.state].character} {claim.state}"
 
 
 _INPUT = "-"

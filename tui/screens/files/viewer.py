@@ -32,6 +32,7 @@ from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
 from ua_tui.tui.viewers.bodies.table import EXPORT_KEY
 from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.claims.marks import MarkedBody
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT, Document
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
@@ -219,11 +220,12 @@ class ViewerScreen(ReportScreen):
         return self.document.raw if self.raw else self.document.best
 
     def _marked(self) -> Body:
-        """The content with the marks of its claims, if the complete file is shown."""
+        """The content with the marks of its claims, if they are known and the complete file is shown."""
         body, document = self._body(), self.document
-        if document is None or not document.complete or self.view.cursor_body is not None:
+        is_whole = document is not None and document.complete
+        if not is_whole or self.check is None or self.view.cursor_body is not None:
             return body
-        return self.marked(body)
+        return MarkedBody(body, self.claims)
 
     def show_marks(self) -> None:
         """Show the content with its marks, at the position that the person has scrolled to."""
@@ -423,7 +425,7 @@ class ViewerScreen(ReportScreen):
             return
         self.raw = not self.raw
         self._show(self.document, self.view.place)
-        self.keep_claim()
+        self.keeps_claim = self.view.claim >= 0
 
     def action_full_width(self) -> None:
         """Show a picture in the full width, or the whole picture, as a click on the key does."""

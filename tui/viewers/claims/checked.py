@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,14 +44,11 @@ def find_check(path: Path) -> FoundCheck | None:
     origin = find_origin(path) if has_format(path) else None
     if origin is None:
         return None
-    try:
-        made = load_check(Root(origin.session), origin.source)
-        if made is None:
-            return FoundCheck(origin)
-        is_old = hashlib.sha256(_read(path)).hexdigest() != made.sha256
-    except (UniversalAgentError, OSError):
-        return FoundCheck(origin)
-    return FoundCheck(origin, CheckedReport.read(made, origin.session), is_old)
+    with suppress(UniversalAgentError, OSError):
+        if (made := load_check(Root(origin.session), origin.source)) is not None:
+            is_old = hashlib.sha256(_read(path)).hexdigest() != made.sha256
+            return FoundCheck(origin, CheckedReport.read(made, origin.session), is_old)
+    return FoundCheck(origin)
 
 
 def check_again(path: Path, origin: TextOrigin, knowledge: KnowledgePlace | None) -> FoundCheck:

@@ -14,7 +14,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.claims.marks import SIGNS, count_states, sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS, count_states
 from ua_tui.tui.viewers.document import Body, JoinedBody, ListRows, Rows, joined
 
 _BESIDE_FROM = 96
@@ -58,7 +58,7 @@ def summary_line(report: CheckedReport, *, brief: bool = False) -> Content:
 def claim_body(report: CheckedReport, number: int) -> Body:
     """Describe the claim of this number, from 0; where there is room the sources are beside the report."""
     claim = report.claims[number]
-    told, sign = describe_claim(claim, report.sources), sign_of(claim)
+    told, sign = describe_claim(claim, report.sources), SIGNS[claim.state]
     state = (f"{sign.character} {told.state}", f"{sign.role} strong")
     answered = {"accepted": "good", "rejected": "bad"}.get(claim.answer or "", "dim")
     head = [[state, (f" · {claim.kind}  ", "dim"), (told.why, "")]]

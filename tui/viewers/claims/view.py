@@ -10,7 +10,7 @@ from textual import events
 from textual.strip import Strip
 
 from ua_tui.tui.render.strips import highlight
-from ua_tui.tui.viewers.claims.marks import STYLES, MarkedBody, MarkedRows
+from ua_tui.tui.viewers.claims.marks import SIGNS, MarkedBody, MarkedRows
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 
@@ -21,9 +21,6 @@ class EvidencePanel(DetailPanel, can_focus=False):
     fits = False
 
 
-_STYLES = (*STYLES, *(f"sign-{style}" for style in STYLES))
-
-
 class ReportView(DocumentView):
     """Shows a `MarkedBody` with its claims, and any other body as a `DocumentView` does.
 
@@ -32,7 +29,10 @@ class ReportView(DocumentView):
         open_claim: shows the evidence for the current claim, or its source.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"claim--{style}" for style in _STYLES} | {"claim--current"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "claim--current",
+        *(f"claim--{part}{sign.style}" for sign in SIGNS.values() for part in ("", "sign-")),
+    }
 
     def __init__(
         self, choose: Callable[[int], object], open_claim: Callable[[], object], *, id: str | None = None
@@ -45,32 +45,27 @@ class ReportView(DocumentView):
 
     def select_claim(self, claim: int) -> None:
         """Make a claim the current one, and bring it into view; -1 for none."""
-        rows = self._marked_rows()
-        for each in {self.claim, claim} - {-1}:
-            for row in rows.claim_rows(each) if rows is not None else ():
-                self._strips.discard(row)
+        for row in self._claim_rows(self.claim) | self._claim_rows(claim):
+            self._strips.discard(row)
         self.claim = claim
-        if rows is not None and claim >= 0:
-            row, height = self.claim_row(claim), self.scrollable_content_region.height
-            if row >= 0 and not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
-                self.go_to_row(row, below=height // 3)
+        row, height = self.claim_row(claim), self.scrollable_content_region.height
+        if row >= 0 and not self.scroll_offset.y <= row < self.scroll_offset.y + height - 1:
+            self.go_to_row(row, below=height // 3)
         self.refresh()
 
     def claim_row(self, claim: int) -> int:
         """The row in which a claim begins; -1 if the rows do not have it."""
-        rows = self._marked_rows()
-        return min(rows.claim_rows(claim), default=-1) if rows is not None else -1
+        return min(self._claim_rows(claim), default=-1)
 
-    def _marked_rows(self) -> MarkedRows | None:
-        return self._rows if isinstance(self._rows, MarkedRows) else None
+    def _claim_rows(self, claim: int) -> set[int]:
+        return self._rows.claim_rows(claim) if isinstance(self._rows, MarkedRows) else set()
 
     def decorate(self, index: int, strip: Strip) -> Strip:
         """Style the signs and the words of claims."""
-        rows = self._marked_rows()
-        if rows is None:
+        if not isinstance(self._rows, MarkedRows):
             return strip
         # A claim may be a part of another one: the current one is in front.
-        found = sorted(rows.decorations(index), key=lambda each: each.claim == self.claim)
+        found = sorted(self._rows.decorations.get(index, ()), key=lambda each: each[3] == self.claim)
         for start, end, role, claim in found:
             name = "current" if claim == self.claim else role
             style = self.get_component_rich_style(f"claim--{name}", partial=True)
