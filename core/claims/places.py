@@ -35,16 +35,14 @@ def find_quotes(lines: Iterable[str], quotes: Sequence[TextQuote]) -> list[tuple
     Raises:
         Stopped: the result is no longer needed.
     """
-    shown: list[str] = []
-    words: list[Place] = []
-    texts: list[str] = []
+    shown = list(checked(lines))
+    words = [
+        Place(row, *each.span()) for row, line in enumerate(checked(shown)) for each in _WORD.finditer(line)
+    ]
+    texts = [shown[row][start:end].casefold() for row, start, end in words]
     positions: dict[str, list[int]] = defaultdict(list)
-    for y, line in enumerate(checked(lines)):
-        shown.append(line)
-        for each in _WORD.finditer(line):
-            words.append(Place(y, *each.span()))
-            texts.append(each[0].casefold())
-            positions[texts[-1]].append(len(texts) - 1)
+    for number, text in enumerate(texts):
+        positions[text].append(number)
     found: list[tuple[Place, ...]] = []
     last = 0
     for quote in checked(quotes):

@@ -21,8 +21,7 @@ def check_document(document: Document, sources: Sequence[Source], *, files: Coll
     Raises:
         Stopped: the result is no longer needed.
     """
-    visible = " ".join(block.text for block in document.blocks[:400])
-    style = style_of(visible)
+    style = style_of(" ".join(block.text for block in document.blocks[:400]))
     corpus = PassageIndex(sources)
     places = Places(document.blocks)
     quotations = [*check_quotations(document, corpus, places, style)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import check_stopped
@@ -189,16 +190,8 @@ class _Judge:
 
     # The records
 
-    def _claim(
-        self,
-        at: int,
-        state: State,
-        values: Sequence[Match | Operand],
-        *,
-        instead: str = "",
-        note: str = "",
-        formula: str = "",
-    ) -> Claim:
+    def _claim(self, at: int, state: State, values: Sequence[Match | Operand], **more: Any) -> Claim:
+        """A claim with the passages of these values; `more` are other fields."""
         own, figure = self.look.passage, self.look.figures[at]
         return Claim(
             kind="figure",
@@ -207,10 +200,8 @@ class _Judge:
             sentence=own.sentence.strip(),
             section=own.heading,
             url=self.cites,
-            passages=tuple(self._passage(each) for each in values),
-            instead=instead,
-            formula=formula,
-            note=note,
+            passages=tuple(map(self._passage, values)),
+            **more,
         )
 
     def _passage(self, value: Match | Operand) -> Passage:

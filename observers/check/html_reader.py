@@ -64,8 +64,7 @@ def read_html(data: bytes | str, document: Document) -> None:
         return
     if root is None:
         return
-    title = root.find(".//title")
-    document.title = " ".join((title.text or "").split()) if title is not None else ""
+    document.title = " ".join(root.findtext(".//title", "").split())
     _Reader(document).read(root)
 
 
@@ -253,6 +252,7 @@ class Table:
         headers: dict[int, str] = {}
         # For each column in which row a cell from above ends, and what it says.
         above: dict[int, tuple[int, str]] = {}
+        shared: dict[str, Any] = {"section": section, "table": self.number, "caption": self.caption or lead}
         if self.caption:
             yield _block("caption", self.caption, (), section=section)
         for number, row in enumerate(filter(None, self.rows)):
@@ -281,15 +281,7 @@ class Table:
                 column += max(cell.width, 1)
             if text:
                 kind: BlockKind = "heading" if is_heading else "row"
-                yield _block(
-                    kind,
-                    text,
-                    spans,
-                    section=section,
-                    cells=cells,
-                    table=self.number,
-                    caption=self.caption or lead,
-                )
+                yield _block(kind, text, spans, cells=cells, **shared)
 
 
 def _block(kind: BlockKind, text: str, spans: Sequence[Span], **more: Any) -> Block:

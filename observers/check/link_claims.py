@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from ua_tui.core.claims.records import Claim, Passage
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.sources import PassageIndex
@@ -46,17 +48,9 @@ def check_links(
             if len(seen) > _MOST:
                 document.notices.append(f"Only the first {_MOST:,} links were checked.")
                 return
-            claim = Claim(
-                kind="link",
-                state="not looked at" if document.has_cut_addresses else "never seen",
-                note="It may continue on the next line of the PDF file."
-                if document.has_cut_addresses
-                else "",
-                quote=places.quote(number, start, end),
-                sentence=block.text[max(0, start - 200) : end + 200],
-                section=block.section,
-                url=url,
-            )
+            claim = replace(places.claim("link", "never seen", number, start, end), url=url)
+            if document.has_cut_addresses:
+                claim = claim.as_state("not looked at", "It may continue on the next line of the PDF file.")
             if is_web:
                 claim = known.judged(claim, key)
             elif posixpath.normpath(key) in paths:
@@ -81,13 +75,10 @@ class _Known:
 
     def judged(self, claim: Claim, key: str) -> Claim:
         """The claim with its state."""
-        if (number := self.read.get(key)) is not None:
-            return claim.as_state("found", "This page was read.", self._beginning(number))
-        number = self.found.get(key, self.hosts.get(key, -1))
-        if number >= 0:
-            note = "This address was found but not read."
-            return claim.as_state("found", note, self._beginning(number), was_read=False)
-        return claim
-
-    def _beginning(self, number: int) -> tuple[Passage, ...]:
-        return (Passage(source=number, text=self.beginnings.get(number, "")),)
+        was_read = key in self.read
+        number = self.read[key] if was_read else self.found.get(key, self.hosts.get(key))
+        if number is None:
+            return claim
+        note = "This page was read." if was_read else "This address was found but not read."
+        beginning = Passage(source=number, text=self.beginnings.get(number, ""))
+        return claim.as_state("found", note, (beginning,), was_read=was_read)

@@ -156,7 +156,7 @@ class Passage:
         weights: dict[str, float] = {}
         before = _TOKEN.findall(text[max(0, figure.start - _REACH) : figure.start].casefold())
         after = _TOKEN.findall(text[figure.end : figure.end + _REACH].casefold())
-        for tokens, factor in ((reversed(before), 1.0), (after, 1.0)):
+        for tokens in (reversed(before), after):
             distance = 0
             for token in tokens:
                 if not token[0].isalnum():
@@ -166,7 +166,7 @@ class Passage:
                     distance += _BOUNDARY
                 elif token not in words.common:
                     key = root(token)
-                    weights[key] = max(weights.get(key, 0.0), factor / (1 + distance / 4))
+                    weights[key] = max(weights.get(key, 0.0), 1 / (1 + distance / 4))
                 distance += 1
         return weights
 

@@ -85,17 +85,9 @@ def check_quotations(
                 document.notices.append(f"Only the first {_MOST:,} quotations were checked.")
                 return
             texts = texts or _texts(corpus)
-            claim = Claim(
-                kind="quotation",
-                state="not found",
-                quote=places.quote(number, start, end),
-                sentence=block.text[max(0, start - 200) : end + 200],
-                section=block.section,
-            )
-            yield (
-                places.place(number, start),
-                _judged(claim, block.text[start:end], texts, corpus, style.words.negations),
-            )
+            claim = places.claim("quotation", "not found", number, start, end)
+            judged = _judged(claim, block.text[start:end], texts, corpus, style.words.negations)
+            yield places.place(number, start), judged
 
 
 def _quotations(block: Block) -> Iterator[tuple[int, int]]:
@@ -122,13 +114,11 @@ def _judged(
             )
     if len(words) < _FEWEST:
         return claim.as_state("not looked at", "It is too short to check.")
-    alike, best, at = 0.0, None, (0, 0)
-    for text in texts:
-        share, where = _nearest(words, text)
-        if share > alike:
-            alike, best, at = share, text, where
-    if best is None or alike < _SEEN:
+    tried = ((*_nearest(words, text), text) for text in texts)
+    nearest = max(tried, key=lambda each: each[0], default=None)
+    if nearest is None or nearest[0] < _SEEN:
         return claim
+    alike, at, best = nearest
     passage = _passage(best, at)
     if alike < _ALIKE:
         return claim.as_state("not found", "", (passage,))
@@ -187,13 +177,9 @@ def _nearest(words: Sequence[str], text: _Text) -> tuple[float, tuple[int, int]]
     best, where = 0.0, (0, 0)
     for start, _ in starts.most_common(4):
         first, last = max(start - 4, 0), start + len(words) + 6
-        blocks = [
-            each
-            for each in SequenceMatcher(
-                None, text.words[first:last], words, autojunk=False
-            ).get_matching_blocks()
-            if each.size
-        ]
+        matcher = SequenceMatcher(None, text.words[first:last], words, autojunk=False)
+        # The last one is empty.
+        *blocks, _ = matcher.get_matching_blocks()
         share = sum(each.size for each in blocks) / len(words)
         if share > best:
             low, high = blocks[0], blocks[-1]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, Document, with_addresses
+from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, BlockKind, Document, with_addresses
 from ua_tui.observers.check.html_reader import Table, read_html
 from ua_tui.observers.knowledge.contents import decoded
 
@@ -130,11 +130,10 @@ def _read_text(text: str, document: Document) -> None:
             continue
         lines = [" ".join(" ".join(row).split()) for row in rows]
         is_list = any(line[:2] in ("- ", "* ", "• ") or re.match(r"\d{1,2}[.)] ", line) for line in lines)
+        kind: BlockKind = "item" if is_list else "paragraph"
         for line in lines if is_list else [" ".join(lines)]:
             if line:
-                document.blocks.append(
-                    with_addresses(Block(kind="item" if is_list else "paragraph", text=line))
-                )
+                document.blocks.append(with_addresses(Block(kind=kind, text=line)))
 
 
 def _aligned(rows: Sequence[Sequence[str]], number: int) -> Iterator[Block]:

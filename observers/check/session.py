@@ -29,7 +29,7 @@ from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
-from ua_tui.observers.check.blocks import addresses_in
+from ua_tui.observers.check.blocks import ADDRESS
 from ua_tui.observers.check.check import check_document
 from ua_tui.observers.check.link_claims import address_key
 from ua_tui.observers.check.reading import read_document
@@ -314,9 +314,9 @@ def _of_file(path: Path, redactor: Redactor) -> Iterator[Source]:
 def _address_above(text: str) -> str:
     """The address that a text names in one of its first lines, and nothing else but "Source:" or the like."""
     for line in text.split("\n", _FIRST_LINES)[:_FIRST_LINES]:
-        found = list(addresses_in(line[:2_000]))
-        if len(found) == 1 and len(line.replace(found[0][0], "").split()) <= 2:
-            return found[0][0]
+        found = ADDRESS.findall(line[:2_000])
+        if len(found) == 1 and len(line.replace(found[0], "").split()) <= 2:
+            return str(found[0])
     return ""
 
 

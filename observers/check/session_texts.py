@@ -28,7 +28,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import ARTICLE_FOLDER, ARTICLE_PREFIX
 from ua_tui.core.toolkit.articles import decode_article
 from ua_tui.observers.base import input_text
-from ua_tui.observers.check.blocks import addresses_in
+from ua_tui.observers.check.blocks import ADDRESS
 from ua_tui.observers.check.link_claims import address_key
 from ua_tui.observers.check.reading import read_document
 from ua_tui.observers.check.session_journal import (
@@ -93,11 +93,8 @@ def of_document(
 
 def with_title(title: str, text: str) -> str:
     """A text below its title, unless it begins with it: figures of a title were read, too."""
-    return (
-        text
-        if not title or title.removesuffix("…") in text[:_TITLE_IS_NEAR]
-        else f"{title}\n\n{text}".strip()
-    )
+    is_there = title.removesuffix("…") in text[:_TITLE_IS_NEAR]
+    return text if is_there else f"{title}\n\n{text}".strip()
 
 
 def media_type_of(path: str) -> str:
@@ -226,7 +223,7 @@ class SessionTexts:
         for event in self.journal.queries:
             # A custom command, or a resource of a server, is in the text that was sent.
             text = self.redactor.redact(getattr(event, "prompt", "") or event.text)
-            if links := tuple(match[0] for match in addresses_in(text)):
+            if links := tuple(ADDRESS.findall(text)):
                 yield source_text(
                     "query", "", title="What you wrote", part=event.seq, read_at=event.at, links=links, was_read=False
                 )  # fmt: skip
@@ -271,7 +268,7 @@ class SessionTexts:
             # The addresses that the agent itself searched for were not found by it.
             call = self.journal.calls.get(file.tool_use_id or "")
             given = f"{call and call.input} {read_object(content.text, 'results')[0].get('query')}"
-            asked = {address_key(match[0]) for match in addresses_in(given)}
+            asked = set(map(address_key, ADDRESS.findall(given)))
             named = tuple(url for url in _named(content.text) if address_key(url) not in asked)
             for row in search_documents(file, content.text, self.redactor):
                 # What was searched for is the agent's own text.
@@ -321,13 +318,8 @@ class SessionTexts:
         for each in given:
             if len(each) >= _LONG_INPUT:
                 text = text.replace(each, " ")
-        asked = {address_key(match[0]) for each in given for match in addresses_in(each)}
-        parts, at = [], 0
-        for match in addresses_in(text) if asked else ():
-            if address_key(match[0]) in asked:
-                parts.append(text[at : match.start()])
-                at = match.end()
-        text = " ".join([*parts, text[at:]])
+        if asked := {address_key(url) for each in given for url in ADDRESS.findall(each)}:
+            text = ADDRESS.sub(lambda found: " " if address_key(found[0]) in asked else found[0], text)
         if short_name(result.call.name) in {"Grep", "Bash"}:
             text = "\n".join(line for line in text.split("\n") if not self.journal.own_paths.match(line))
         return clean_text(self.redactor.redact(text))
@@ -368,4 +360,4 @@ class SessionTexts:
 
 def _named(data: str) -> tuple[str, ...]:
     plain = data.replace("\\/", "/").replace("\\u0026", "&")
-    return tuple(dict.fromkeys(match[0] for match in addresses_in(plain)))[:_MOST_NAMED]
+    return tuple(dict.fromkeys(ADDRESS.findall(plain)))[:_MOST_NAMED]

@@ -122,7 +122,10 @@ class Calculation:
     @property
     def is_met(self) -> bool:
         """Whether its result is the claim, rounded to what the claim shows."""
-        return is_same_value(self.claim, self._result(self.value, 0.0, 0.0))
+        own = self.claim.readings[0]
+        written = self.operands[0].figure.readings[0].written if own.unit not in ("%", "×") else own.written
+        result = Reading(self.value, 0.0, 0.0, own.unit, written, "", self.value)
+        return is_same_value(self.claim, Figure(start=0, end=0, text="", readings=(result,)))
 
     @property
     def is_exact(self) -> bool:
@@ -149,12 +152,6 @@ class Calculation:
         """The operands and the result as they are written."""
         left = self.form.format(*(each.figure.text for each in self.operands))
         return f"{left} {'=' if self.is_exact else '≈'} {self.claim.text}"
-
-    def _result(self, value: float, step: float, coarse: float) -> Figure:
-        own = self.claim.readings[0]
-        written = self.operands[0].figure.readings[0].written if own.unit not in ("%", "×") else own.written
-        reading = Reading(value, step, coarse, own.unit, written, "", value)
-        return Figure(start=0, end=0, text="", readings=(reading,))
 
 
 def calculate(task: Task) -> Calculation | None:

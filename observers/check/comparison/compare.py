@@ -189,9 +189,5 @@ def is_mistyped(one: str, other: str) -> bool:
 
 def are_moved(one: str, other: str) -> bool:
     """Whether two digits changed places."""
-    places = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
-    return (
-        len(one) == len(other)
-        and len(places) == 2
-        and one[places[0] : places[1] + 1 : places[1] - places[0]] == (other[places[1]] + other[places[0]])
-    )
+    pairs = [(a, b) for a, b in zip(one, other, strict=False) if a != b]
+    return len(one) == len(other) and len(pairs) == 2 and pairs[0] == pairs[1][::-1]

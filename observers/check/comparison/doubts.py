@@ -198,7 +198,7 @@ def swapped(look: Look) -> dict[int, Match]:
             if passages[first.passage].group != passages[second.passage].group:
                 continue
             a, b = look.figures[one], look.figures[other]
-            if not _are_alike(a, b):
+            if (a.kind, a.rate, a.unit) != (b.kind, b.rate, b.unit) or is_same(a, b):
                 continue
             own = look.passage.moments
             order = _order(a, b, own[a.start], own[b.start])
@@ -235,10 +235,6 @@ def is_contrary(look: Look, at: int) -> bool:
         former.role < 0 and figure.unit == former.unit and (figure.value - former.value) * figure.sign < 0
         for former in (*figures[max(at - 1, 0) : at], *figures[at + 1 : at + 2])
     )
-
-
-def _are_alike(one: Figure, other: Figure) -> bool:
-    return (one.kind, one.rate, one.unit) == (other.kind, other.rate, other.unit) and not is_same(one, other)
 
 
 def _place(look: Look, at: int, match: Match) -> float:

@@ -76,7 +76,6 @@ class Look:
         total: the weight of all words.
         likeness: how far the words around a figure and around a place of a passage are the same, from 0 to 1.
         scores: for each passage that shares words with the sentence their weight.
-        near: the passages, the nearest first.
         places: for each figure in how many places the sources have its value.
         stated: those places, of all figures: the passages and where the values are in them.
         matches: for each figure the most likely one of the sources that has its value, if any.
@@ -146,13 +145,9 @@ class Look:
         return score / self.total
 
     def _likeness(self, at: int, passage: int, start: int) -> float:
-        """How far the words around a claim and around a place of a source are the same, from 0 to 1."""
-        figure = self.figures[at]
-        one, other = (
-            self.passage.profiles[figure.start],
-            self.corpus.passages[passage].profiles[start],
-        )
-        return (alike(one, other, self.corpus.idf) + alike(other, one, self.corpus.idf)) / 2
+        own, idf = self.passage.profiles[self.figures[at].start], self.corpus.idf
+        there = self.corpus.passages[passage].profiles[start]
+        return (alike(own, there, idf) + alike(there, own, idf)) / 2
 
     def is_near(self, figure: Figure, match: Match, places: int) -> bool:
         """Whether a passage speaks of what the sentence speaks of, as far as a figure of so many digits needs it.
@@ -206,16 +201,12 @@ class Look:
 
     def _match(self, at: int, same: Sequence[tuple[int, Figure]]) -> Match | None:
         """The source's figure that is most likely the claim's and near enough."""
-        figure, best = self.figures[at], None
-        for passage, source in same:
-            found = self.compare(at, passage, source, company=self.company[passage] - 1)
-            if not self.is_near(figure, found, len(same)) or (
-                figure.is_small and not self._has_noun(figure, found)
-            ):
-                continue
-            if best is None or (bool(best.problem), -best.rank) > (bool(found.problem), -found.rank):
-                best = found
-        return best
+        figure = self.figures[at]
+        found = (self.compare(at, *each, company=self.company[each[0]] - 1) for each in same)
+        near = [each for each in found if self.is_near(figure, each, len(same))]
+        if figure.is_small:
+            near = [each for each in near if self._has_noun(figure, each)]
+        return min(near, key=lambda each: (bool(each.problem), -each.rank), default=None)
 
     def _lacks_noun(self, figure: Figure, source: Figure, passage: int) -> bool:
         """Whether what a claim counts is neither behind the source's figure, nor in the passage or around it."""

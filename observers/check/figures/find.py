@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ua_tui.observers.check.figures.context import Context
 from ua_tui.observers.check.figures.figure import Figure, Reading
@@ -104,10 +105,11 @@ class _Finder:
                 if each is not None:
                     self._date(*match.span(), (year, month, int(each)))
 
-    def _date(self, start: int, end: int, date: tuple[int, int, int]) -> None:
+    def _date(self, start: int, end: int, date: tuple[int, int, int], **more: Any) -> None:
         self._take(start, end)
         end -= len(self.text[start:end]) - len(self.text[start:end].rstrip(". "))
-        self.found.append(Figure(start=start, end=end, text=self.text[start:end], kind="date", date=date))
+        text = self.text[start:end]
+        self.found.append(Figure(start=start, end=end, text=text, kind="date", date=date, **more))
 
     def _find_names(self) -> None:
         """Read what looks like a number and is none, and seasons such as "2030/31" as their first year."""
@@ -132,15 +134,13 @@ class _Finder:
 
     def _is_range(self, end: int) -> bool:
         """Whether two small numbers are a range with a unit or a noun, and no score."""
-        suffix = self._suffix(end)
+        suffix = read_suffix(self.text, end, self.words)
         return suffix.unit is not None or (suffix.end == end and bool(self._around(end, end).noun))
 
     def _time(self, match: re.Match[str]) -> None:
         """Read a time of day, or how long something took: both are seconds, "38:52" may also be minutes."""
-        first, *rest = [
-            float(part)
-            for part in match[0].replace(",", ".").replace(".", ":", ":" not in match[0]).split(":")
-        ]
+        parts = match[0].replace(",", ".").replace(".", ":", ":" not in match[0]).split(":")
+        first, *rest = map(float, parts)
         half = self.text[match.end() : match.end() + 5].replace(".", "").strip()[:2]
         first += 12 if half == "pm" and first < 12 else 0
         seconds = 3600 * first + 60 * rest[0] + (rest[1] if len(rest) > 1 else 0)
@@ -162,7 +162,7 @@ class _Finder:
             self._add(start, ordinal.end(), [Reading(numbers[0].value, 1, 1, "ordinal")])
             return
         money = units().before.get(match["before"] or "")
-        suffix = self._suffix(end, is_money=money is not None)
+        suffix = read_suffix(self.text, end, self.words, is_money=money is not None)
         if suffix.is_empty and self.text[end : end + 1].isalpha():
             return
         scale, unit = suffix.scale, money or suffix.unit
@@ -183,9 +183,6 @@ class _Finder:
             first = match.start(group) if match[group] else first
         self._add(first, suffix.end, readings, sign=sign, is_bare=is_plain and numbers[0].step >= 1)
 
-    def _suffix(self, end: int, *, is_money: bool = False) -> Suffix:
-        return read_suffix(self.text, end, self.words, is_money=is_money)
-
     def _year(self, match: re.Match[str]) -> bool:
         """Read a number of four digits as a year, if it may be one."""
         run, start, end = match["run"], match.start("run"), match.end()
@@ -199,12 +196,7 @@ class _Finder:
         if noun and (is_counted or around.bound):
             # "It carries 1800 passengers" has no year, "in 2034 sales" has one.
             return False
-        plain = (Reading(float(run), 1, 1),)
-        self.found.append(
-            Figure(
-                start=start, end=end, text=run, kind="date", date=(int(run), 0, 0), readings=plain, noun=noun
-            )
-        )
+        self._date(start, end, (int(run), 0, 0), readings=(Reading(float(run), 1, 1),), noun=noun)
         return True
 
     def _is_reference(self, match: re.Match[str]) -> bool:
@@ -240,7 +232,7 @@ class _Finder:
         is_share, is_multiple = number.unit == "%", number.unit == "×"
         suffix = Suffix(1.0, None, end)
         if not number.unit or (is_share and self.text[end : end + 3] in (" a ", " an")):
-            suffix = self._suffix(end + 2 * is_share)
+            suffix = read_suffix(self.text, end + 2 * is_share, self.words)
         is_measured = suffix.unit is not None and suffix.unit.name != "time"
         if is_share and is_measured:
             # "half a tonne" is no share.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import UNSET, UnsetType
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input
@@ -19,7 +20,7 @@ from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.viewers.bodies.table import Table, TableColumn, TableView
-from ua_tui.tui.viewers.claims.marks import SIGNS
+from ua_tui.tui.viewers.claims.marks import risk_of, sign_of
 from ua_tui.tui.viewers.claims.panel import claim_body
 from ua_tui.tui.viewers.claims.view import EvidencePanel
 from ua_tui.tui.viewers.cursor_body import BodyCommand, Outcome
@@ -45,7 +46,7 @@ _COLUMNS = {
     "read": 10,
     "kind": 9,
 }
-"""The columns, and their greatest widths."""
+"""The columns, as a row of the report has them, and their greatest widths."""
 
 
 class ClaimRecords:
@@ -63,12 +64,17 @@ class ClaimRecords:
     def __getitem__(self, number: int) -> Sequence[str]:
         """What was found, the claim, and what is known about it, in the width of the columns."""
         claim = self.report.claims[number]
-        sign = "●" if number in self.selected else SIGNS[claim.state].character
-        row = self.report.row(claim)
-        row["state"] = f"{sign} {claim.state}"
-        row["decision"] = (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note)
-        row["opinion"] = _SHORT.get(row["opinion"], row["opinion"])
-        return [clean_line(row[name], 400) for name in _COLUMNS]
+        sign = "●" if number in self.selected else sign_of(claim).character
+        state, exact, _, sentence, opinion, source, *others = self.report.row(claim).values()
+        return (
+            f"{sign} {state}",
+            clean_line(exact, 200),
+            (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note),
+            clean_line(sentence, 400),
+            _SHORT.get(opinion, opinion),
+            clean_line(source, 200),
+            *others,
+        )
 
 
 class ClaimsTable(Table):
@@ -79,7 +85,7 @@ class ClaimsTable(Table):
     def __init__(self, report: CheckedReport, show: Callable[[int], object]) -> None:
         columns = [TableColumn(name, widest=width) for name, width in _COLUMNS.items()]
         claims = report.claims
-        every = sorted(range(len(claims)), key=lambda number: claims[number].risk)
+        every = sorted(range(len(claims)), key=lambda number: risk_of(claims[number]))
         super().__init__(columns, ClaimRecords(report), every=every)
         self.empty_text = "The report has no figures, quotations or links."
         self._show = show
@@ -89,9 +95,9 @@ class ClaimsTable(Table):
         return _Rows(self, width)
 
     def whole_row(self, number: int) -> Sequence[str]:
-        """Return the whole texts of a claim, without signs and with the note on the decision."""
-        row = self.records.report.row(self.records.report.claims[number])
-        return [row[name] for name in _COLUMNS]
+        """Return the whole texts of a claim, with the note on its decision."""
+        report = self.records.report
+        return [*report.row(report.claims[number]).values()]
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Show a claim in the report, draw the table again, or what any table does."""
@@ -113,7 +119,7 @@ class _Rows(TableView):
         claim = records.report.claims[number]
         match self._body.columns[column].title:
             case "state":
-                return "accent" if number in records.selected else SIGNS[claim.state].role
+                return "accent" if number in records.selected else sign_of(claim).role
             case "claim":
                 return "strong"
             case "decision" if claim.answer:
@@ -138,6 +144,14 @@ class ClaimsScreen(DocumentScreen[None]):
     """
 
     PARTS = (ClaimsView,)
+    OFFERED = (
+        ("claims.accept", "accept", "answer('accepted')"),
+        ("claims.reject", "reject", "answer('rejected')"),
+        ("claims.note", "note", "note"),
+        ("claims.reopen", "reopen", "answer('')"),
+        ("claims.open", "evidence", "command('open')"),
+    )
+
     name_of_table = "claims"
 
     def __init__(self, signing: Signing, show: Callable[[int], None], at: int = -1) -> None:
@@ -146,7 +160,6 @@ class ClaimsScreen(DocumentScreen[None]):
         self._signing = signing
         self._show = show
         self.table = ClaimsTable(signing.report, self._open)
-        self.selected = self.table.records.selected
         self._go_to(signing.next_open(self.table.order, -1) if at < 0 else at)
 
     def compose_content(self) -> ComposeResult:
@@ -182,21 +195,19 @@ class ClaimsScreen(DocumentScreen[None]):
         texts = ((report.second_opinion, "$text-muted"), (report.unsigned, "$warning"))
         shown = [Content.styled(clean_line(text, 2_000), style) for text, style in texts if text]
         self.query_one("#viewer-notice", Words).show(Content("\n").join(shown))
-        signed = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
+        facts = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
         busy = [f"{self._activity} Esc stops"] if self._activity else self.search_facts()
-        selected = f"{len(self.selected):,} selected" if self.selected else ""
-        self.title_line.show(facts=" · ".join(filter(None, (*busy, selected, self.table.state, signed))))
-        shown_key = self.keys.shown
-        self.key_line.gap = 2
-        self.key_line.show_keys(
-            (shown_key("claims.accept"), "accept", "screen.answer('accepted')"),
-            (shown_key("claims.reject"), "reject", "screen.answer('rejected')"),
-            (shown_key("claims.note"), "note", "screen.note"),
-            (shown_key("claims.reopen"), "reopen", "screen.answer('')"),
-            (shown_key("claims.open"), "evidence", "screen.command('open')"),
+        selected = f"{len(self.table.records.selected):,} selected" if self.table.records.selected else ""
+        shown_facts = filter(None, (*busy, selected, self.table.state, facts))
+        self.title_line.show(facts=" · ".join(shown_facts))
+        keys = self.keys
+        line = self.key_line
+        line.gap = 2
+        line.show_keys(
+            *((keys.shown(name), label, f"screen.{action}") for name, label, action in self.OFFERED),
             *self.body_keys(),
-            (shown_key("claims.doubtful"), "doubtful", "screen.doubtful"),
-            (shown_key("claims.opinion"), "opinion", "screen.opinion"),
+            (keys.shown("claims.doubtful"), "doubtful", "screen.doubtful"),
+            (keys.shown("claims.opinion"), "opinion", "screen.opinion"),
             ("?", "keys", "app.keys_here"),
         )
 
@@ -214,7 +225,7 @@ class ClaimsScreen(DocumentScreen[None]):
         """Ask for a note on the chosen claims."""
         if (number := self.table.record) is not None:
             decision = self._signing.report.claims[number].decision
-            own = None if self.selected else decision
+            own = None if self.table.records.selected else decision
             self._ask(_NOTE, own.note if own is not None else "")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -223,20 +234,22 @@ class ClaimsScreen(DocumentScreen[None]):
             event.prevent_default()
             event.input.display = False
             self.view.focus()
-            self._decide(self._targets(), None, event.value)
+            self._decide(self._targets(), UNSET, event.value)
 
-    def _decide(self, numbers: Sequence[int], answer: Answer | None, note: str | None = None) -> None:
+    def _decide(
+        self, numbers: Sequence[int], answer: Answer | UnsetType | None, note: str | None = None
+    ) -> None:
         self._signing.decide(numbers, answer, note)
         # Those that the filter hides were not decided, and stay chosen.
-        self.selected.difference_update(numbers)
+        self.table.records.selected.difference_update(numbers)
         self._draw()
 
     def action_leave(self) -> None:
         """Close the line, then stop the model, then choose no claims, then clear the filter, then close the screen."""
         if self._activity and not self.query_one(Input).display:
             self.workers.cancel_group(self, "opinion")
-        elif self.selected and not self.query_one(Input).display:
-            self.selected.clear()
+        elif self.table.records.selected and not self.query_one(Input).display:
+            self.table.records.selected.clear()
             self._draw()
         else:
             super().action_leave()
@@ -249,13 +262,13 @@ class ClaimsScreen(DocumentScreen[None]):
     def action_choose(self, step: int) -> None:
         """Choose the claim under the cursor, or no longer, and go to the one beside it."""
         if (number := self.table.record) is not None:
-            self.selected ^= {number}
+            self.table.records.selected ^= {number}
             self.table.cursor = max(0, min(self.table.cursor + step, self.table.entries - 1))
             self._draw()
 
     def _targets(self) -> list[int]:
         """The numbers of the chosen claims, else of the one under the cursor."""
-        chosen = [number for number in self.table.order if number in self.selected]
+        chosen = [number for number in self.table.order if number in self.table.records.selected]
         return chosen or ([self.table.record] if self.table.record is not None else [])
 
     # -- a second opinion -----------------------------------------------------------------------------
@@ -307,5 +320,6 @@ class ClaimsScreen(DocumentScreen[None]):
                 self.notify("No doubtful claim is left.")
 
     def _open(self, number: int) -> None:
+        """Show a claim in the report."""
         self.dismiss()
         self._show(number)
