@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import UNSET, UnsetType
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input
@@ -20,7 +19,7 @@ from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.viewers.bodies.table import Table, TableColumn, TableView
-from ua_tui.tui.viewers.claims.marks import risk_of, sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS
 from ua_tui.tui.viewers.claims.panel import claim_body
 from ua_tui.tui.viewers.claims.view import EvidencePanel
 from ua_tui.tui.viewers.cursor_body import BodyCommand, Outcome
@@ -64,17 +63,12 @@ class ClaimRecords:
     def __getitem__(self, number: int) -> Sequence[str]:
         """What was found, the claim, and what is known about it, in the width of the columns."""
         claim = self.report.claims[number]
-        sign = "●" if number in self.selected else sign_of(claim).character
-        state, exact, _, sentence, opinion, source, *others = self.report.row(claim).values()
-        return (
-            f"{sign} {state}",
-            clean_line(exact, 200),
-            (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note),
-            clean_line(sentence, 400),
-            _SHORT.get(opinion, opinion),
-            clean_line(source, 200),
-            *others,
-        )
+        sign = "●" if number in self.selected else SIGNS[claim.state].character
+        row = self.report.row(claim)
+        row["state"] = f"{sign} {claim.state}"
+        row["decision"] = (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note)
+        row["opinion"] = _SHORT.get(row["opinion"], row["opinion"])
+        return [clean_line(row[name], 400) for name in _COLUMNS]
 
 
 class ClaimsTable(Table):
@@ -85,7 +79,7 @@ class ClaimsTable(Table):
     def __init__(self, report: CheckedReport, show: Callable[[int], object]) -> None:
         columns = [TableColumn(name, widest=width) for name, width in _COLUMNS.items()]
         claims = report.claims
-        every = sorted(range(len(claims)), key=lambda number: risk_of(claims[number]))
+        every = sorted(range(len(claims)), key=lambda number: claims[number].risk)
         super().__init__(columns, ClaimRecords(report), every=every)
         self.empty_text = "The report has no figures, quotations or links."
         self._show = show
@@ -95,9 +89,9 @@ class ClaimsTable(Table):
         return _Rows(self, width)
 
     def whole_row(self, number: int) -> Sequence[str]:
-        """Return the whole texts of a claim, with the note on its decision."""
-        report = self.records.report
-        return [*report.row(report.claims[number]).values()]
+        """Return the whole texts of a claim, without signs and with the note on the decision."""
+        row = self.records.report.row(self.records.report.claims[number])
+        return [row[name] for name in _COLUMNS]
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Show a claim in the report, draw the table again, or what any table does."""
@@ -119,7 +113,7 @@ class _Rows(TableView):
         claim = records.report.claims[number]
         match self._body.columns[column].title:
             case "state":
-                return "accent" if number in records.selected else sign_of(claim).role
+                return "accent" if number in records.selected else SIGNS[claim.state].role
             case "claim":
                 return "strong"
             case "decision" if claim.answer:
@@ -144,14 +138,6 @@ class ClaimsScreen(DocumentScreen[None]):
     """
 
     PARTS = (ClaimsView,)
-    OFFERED = (
-        ("claims.accept", "accept", "answer('accepted')"),
-        ("claims.reject", "reject", "answer('rejected')"),
-        ("claims.note", "note", "note"),
-        ("claims.reopen", "reopen", "answer('')"),
-        ("claims.open", "evidence", "command('open')"),
-    )
-
     name_of_table = "claims"
 
     def __init__(self, signing: Signing, show: Callable[[int], None], at: int = -1) -> None:
@@ -160,6 +146,7 @@ class ClaimsScreen(DocumentScreen[None]):
         self._signing = signing
         self._show = show
         self.table = ClaimsTable(signing.report, self._open)
+        self.selected = self.table.records.selected
         self._go_to(signing.next_open(self.table.order, -1) if at < 0 else at)
 
     def compose_content(self) -> ComposeResult:
@@ -195,19 +182,21 @@ class ClaimsScreen(DocumentScreen[None]):
         texts = ((report.second_opinion, "$text-muted"), (report.unsigned, "$warning"))
         shown = [Content.styled(clean_line(text, 2_000), style) for text, style in texts if text]
         self.query_one("#viewer-notice", Words).show(Content("\n").join(shown))
-        facts = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
+        signed = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
         busy = [f"{self._activity} Esc stops"] if self._activity else self.search_facts()
-        selected = f"{len(self.table.records.selected):,} selected" if self.table.records.selected else ""
-        shown_facts = filter(None, (*busy, selected, self.table.state, facts))
-        self.title_line.show(facts=" · ".join(shown_facts))
-        keys = self.keys
-        line = self.key_line
-        line.gap = 2
-        line.show_keys(
-            *((keys.shown(name), label, f"screen.{action}") for name, label, action in self.OFFERED),
+        selected = f"{len(self.selected):,} selected" if self.selected else ""
+        self.title_line.show(facts=" · ".join(filter(None, (*busy, selected, self.table.state, signed))))
+        shown_key = self.keys.shown
+        self.key_line.gap = 2
+        self.key_line.show_keys(
+            (shown_key("claims.accept"), "accept", "screen.answer('accepted')"),
+            (shown_key("claims.reject"), "reject", "screen.answer('rejected')"),
+            (shown_key("claims.note"), "note", "screen.note"),
+            (shown_key("claims.reopen"), "reopen", "screen.answer('')"),
+            (shown_key("claims.open"), "evidence", "screen.command('open')"),
             *self.body_keys(),
-            (keys.shown("claims.doubtful"), "doubtful", "screen.doubtful"),
-            (keys.shown("claims.opinion"), "opinion", "screen.opinion"),
+            (shown_key("claims.doubtful"), "doubtful", "screen.doubtful"),
+            (shown_key("claims.opinion"), "opinion", "screen.opinion"),
             ("?", "keys", "app.keys_here"),
         )
 
@@ -225,7 +214,7 @@ class ClaimsScreen(DocumentScreen[None]):
         """Ask for a note on the chosen claims."""
         if (number := self.table.record) is not None:
             decision = self._signing.report.claims[number].decision
-            own = None if self.table.records.selected else decision
+            own = None if self.selected else decision
             self._ask(_NOTE, own.note if own is not None else "")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -234,22 +223,20 @@ class ClaimsScreen(DocumentScreen[None]):
             event.prevent_default()
             event.input.display = False
             self.view.focus()
-            self._decide(self._targets(), UNSET, event.value)
+            self._decide(self._targets(), None, event.value)
 
-    def _decide(
-        self, numbers: Sequence[int], answer: Answer | UnsetType | None, note: str | None = None
-    ) -> None:
+    def _decide(self, numbers: Sequence[int], answer: Answer | None, note: str | None = None) -> None:
         self._signing.decide(numbers, answer, note)
         # Those that the filter hides were not decided, and stay chosen.
-        self.table.records.selected.difference_update(numbers)
+        self.selected.difference_update(numbers)
         self._draw()
 
     def action_leave(self) -> None:
         """Close the line, then stop the model, then choose no claims, then clear the filter, then close the screen."""
         if self._activity and not self.query_one(Input).display:
             self.workers.cancel_group(self, "opinion")
-        elif self.table.records.selected and not self.query_one(Input).display:
-            self.table.records.selected.clear()
+        elif self.selected and not self.query_one(Input).display:
+            self.selected.clear()
             self._draw()
         else:
             super().action_leave()
@@ -262,13 +249,13 @@ class ClaimsScreen(DocumentScreen[None]):
     def action_choose(self, step: int) -> None:
         """Choose the claim under the cursor, or no longer, and go to the one beside it."""
         if (number := self.table.record) is not None:
-            self.table.records.selected ^= {number}
+            self.selected ^= {number}
             self.table.cursor = max(0, min(self.table.cursor + step, self.table.entries - 1))
             self._draw()
 
     def _targets(self) -> list[int]:
         """The numbers of the chosen claims, else of the one under the cursor."""
-        chosen = [number for number in self.table.order if number in self.table.records.selected]
+        chosen = [number for number in self.table.order if number in self.selected]
         return chosen or ([self.table.record] if self.table.record is not None else [])
 
     # -- a second opinion -----------------------------------------------------------------------------
@@ -320,6 +307,5 @@ class ClaimsScreen(DocumentScreen[None]):
                 self.notify("No doubtful claim is left.")
 
     def _open(self, number: int) -> None:
-        """Show a claim in the report."""
         self.dismiss()
         self._show(number)

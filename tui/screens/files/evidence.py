@@ -28,10 +28,8 @@ from ua_tui.tui.screens.files.export import settings_of
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.viewers.articles.page import article_path
 from ua_tui.tui.viewers.claims.checked import FoundCheck, check_again, find_check, has_format
-from ua_tui.tui.viewers.claims.marks import MarkedBody
 from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_line
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
-from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.view.chrome import Key
 from ua_tui.tui.widgets.dialog import Words
@@ -55,23 +53,20 @@ class ReportScreen(DocumentScreen[None]):
     view = getters.query_one(ReportView)
     panel = getters.query_one(EvidencePanel)
     _checking = False
-    _keeps_claim = False
+    keeps_claim = False
+    """Whether the current claim is brought into view again when another form of the report is laid out."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
 
-    # -- what a subclass does --------------------------------------------------------------------------
-
     @abstractmethod
     def show_marks(self) -> None:
-        """Show the report again, as `marked` gives it."""
+        """Show the report again, with the marks of its check."""
 
     @abstractmethod
     def open_source(self, path: Path, session: Path, passage: Passage) -> None:
         """Show a file of a session's folder at a passage."""
-
-    # -- state -----------------------------------------------------------------------------------------
 
     @cached_property
     def signing(self) -> Signing:
@@ -109,10 +104,9 @@ class ReportScreen(DocumentScreen[None]):
         """Which claim the reader is at and what was decided about it, for the line of facts."""
         if (claim := self._claim) is None:
             return ""
-        number = self.view.claim
-        what, numbers = self._alike(number)
+        what, numbers = self._alike(self.view.claim)
         decided = f", {claim.answer}" if claim.answer else ""
-        return f"{what} {numbers.index(number) + 1:,} of {len(numbers):,}{decided}"
+        return f"{what} {numbers.index(self.view.claim) + 1:,} of {len(numbers):,}{decided}"
 
     def claim_keys(self) -> list[Key | Literal[False]]:
         """The keys of a checked report."""
@@ -150,11 +144,6 @@ class ReportScreen(DocumentScreen[None]):
             self.show_marks()
         self.update_chrome()
 
-    def marked(self, body: Body) -> Body:
-        """A form of the report with its marks, if its check is known."""
-        check = self.check
-        return body if check is None else MarkedBody(body, check.claims)
-
     def show_summary(self) -> None:
         """Show what the check found and what was decided, or why there is no check."""
         file, text = self.signing.file, Content("")
@@ -170,9 +159,9 @@ class ReportScreen(DocumentScreen[None]):
 
     def action_claim(self, step: int, doubtful: bool = True) -> None:
         """Go to the next or the previous claim that is doubtful, or of all; the ends are connected."""
-        if not (claims := self._needed_claims()):
+        if not self._has_claims():
             return
-        if numbers := self.doubtful if doubtful else range(len(claims)):
+        if numbers := self.doubtful if doubtful else range(len(self.claims)):
             self.choose_claim(self._next(numbers, step), opens=False)
         else:
             self.notify("No claim is doubtful.")
@@ -188,19 +177,13 @@ class ReportScreen(DocumentScreen[None]):
         return (ahead or numbers)[0 if step > 0 else -1]
 
     def _is_visible(self, number: int) -> bool:
-        """Whether the claim begins in a row on the screen."""
-        view = self.view
-        row = view.claim_row(number) - int(view.scroll_offset.y) if number >= 0 else -1
-        return 0 <= row < view.scrollable_content_region.height
-
-    def keep_claim(self) -> None:
-        """Bring the current claim into view again when another form of the report is laid out."""
-        self._keeps_claim = self.view.claim >= 0
+        view, row = self.view, self.view.claim_row(number)
+        return row >= 0 and 0 <= row - int(view.scroll_offset.y) < view.scrollable_content_region.height
 
     def on_document_view_laid_out(self) -> None:
         """Bring the current claim into view after the form of the report was changed."""
-        if self._keeps_claim and self.view.is_laid_out:
-            self._keeps_claim = False
+        if self.keeps_claim and self.view.is_laid_out:
+            self.keeps_claim = False
             self.view.select_claim(self.view.claim)
 
     def choose_claim(self, number: int, *, opens: bool = True) -> None:
@@ -216,19 +199,17 @@ class ReportScreen(DocumentScreen[None]):
 
         It is the current one if it is on the screen, or else the next doubtful one, or else the first on the screen.
         """
-        if not (claims := self._needed_claims()):
+        if not self._has_claims():
             return
-        number, origin = self.view.claim, self.origin
-        if self.panel.display and self.check is not None and self._claim is not None and origin is not None:
+        if self.panel.display and self.check is not None and self._claim is not None:
             if source := opened_source(self.check, self._claim):
-                start_job(self, self._show_source, "source", origin.session, *source)
+                start_job(self, self._show_source, "source", self.signing.folder, *source)
             else:
                 self.notify("This claim has no source that can be opened.")
             return
-        every = range(len(claims))
-        wanted = (number, *(self.doubtful or every))
-        found = next((each for each in wanted if self._is_visible(each)), None)
-        self.choose_claim(self._next(self.doubtful or every, 1) if found is None else found)
+        numbers = self.doubtful or range(len(self.claims))
+        visible = (each for each in (self.view.claim, *numbers) if self._is_visible(each))
+        self.choose_claim(next(visible, self._next(numbers, 1)))
 
     async def _show_source(self, session: Path, source: Source, passage: SourcePassage) -> None:
         name, folder = source.session, session
@@ -262,26 +243,23 @@ class ReportScreen(DocumentScreen[None]):
             self.panel.show_detail(None)
             self.update_chrome()
 
-    def _needed_claims(self) -> Sequence[ListedClaim]:
-        """The claims of the check; if there are none it is said why."""
-        if not self.claims:
-            self._say_why_not()
-        return self.claims
-
-    def _say_why_not(self) -> None:
-        if (file := self.signing.file) is None:
+    def _has_claims(self) -> bool:
+        """Whether there are claims; if there are none it is said why."""
+        file = self.signing.file
+        if file is None:
             why = _NO_SESSION if has_format(self.path) else _NO_REPORT
         else:
             why = _EMPTY if self.check is not None else _OLD if file.is_old else _NONE
-        if not self._checking:
+        if not self.claims and not self._checking:
             self.notify(why)
+        return bool(self.claims)
 
     # -- checking again --------------------------------------------------------------------------------
 
     def action_check_again(self) -> None:
         """Check the report as it is now."""
         if self.origin is None:
-            self._say_why_not()
+            self._has_claims()
         elif not self._checking:
             start_job(self, self._check_again, "evidence", self.origin)
 
@@ -309,9 +287,7 @@ class ReportScreen(DocumentScreen[None]):
 
     def action_claims(self) -> None:
         """Show all claims as a table."""
-        if self.check is None:
-            self._say_why_not()
-        else:
+        if self.check is not None or self._has_claims():
             from ua_tui.tui.screens.files.claims import ClaimsScreen
 
             self.app.push_screen(ClaimsScreen(self.signing, self.choose_claim, self.view.claim))
@@ -321,18 +297,16 @@ class ReportScreen(DocumentScreen[None]):
 
         From a doubtful claim it goes to a doubtful one.
         """
-        claims, current = self._needed_claims(), self.view.claim
-        if not claims:
+        if not self._has_claims():
             return
+        current = self.view.claim
         if not self.panel.display and not self._is_visible(current):
             self.action_open_claim()
-            verb = "accept" if answer == "accepted" else "reject"
-            self.notify(f"Press the key again to {verb} this claim.")
+            self.notify(f"Press the key again to {answer.removesuffix('ed')} this claim.")
             return
         self.signing.decide([current], answer)
         what, numbers = self._alike(current)
-        following = self.signing.next_open(numbers, current)
-        if following is not None:
+        if (following := self.signing.next_open(numbers, current)) is not None:
             self.choose_claim(following, opens=False)
         else:
             self.notify(f"No {what} is left: Tab lists all claims.")

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from msgspec import UnsetType
-
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.ledger import Answer, Ledger
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import ClaimsDecided
-from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.model import secrets
 from ua_tui.core.text import clean_line
+from ua_tui.tui.screens.files.export import redactor_of
 from ua_tui.tui.viewers.claims.checked import FoundCheck
 from ua_tui.tui.workers import start_job
 
@@ -52,26 +48,21 @@ class Signing:
         still_open = (each for each in (*numbers[at:], *numbers[:at]) if claims[each].answer is None)
         return next((each for each in still_open if each not in self._deciding), None)
 
-    def decide(
-        self, numbers: Collection[int], answer: Answer | UnsetType | None, note: str | None = None
-    ) -> None:
-        """Accept or reject claims, open them again if `answer` is None, or leave it and store a `note`."""
+    def decide(self, numbers: Collection[int], answer: Answer | None, note: str | None = None) -> None:
+        """Accept or reject claims, or with None store a `note`, or open them again if there is none, either."""
         start_job(self._app, self._decide, "decisions", numbers, answer, note, replacing=False)
         self._deciding += numbers if answer else ()
 
-    async def _decide(
-        self, numbers: Collection[int], answer: Answer | UnsetType | None, note: str | None
-    ) -> None:
+    async def _decide(self, numbers: Collection[int], answer: Answer | None, note: str | None) -> None:
         async with self._order:
             try:
-                ledger = Ledger(self._folder, self.report.report)
-                claims, redactor = self.report.claims, self._redactor()
+                ledger = Ledger(self.folder, self.report.report)
+                claims, redactor = self.report.claims, redactor_of(self._app)
                 await asyncio.to_thread(ledger.decide, claims, numbers, answer, redactor, note=note)
                 self._use(ledger)
                 self._publish()
             except UniversalAgentError as error:
-                why = f"Not stored: {clean_line(str(error), 600)}"
-                self._app.notify(why, severity="warning")
+                self._app.notify(f"Not stored: {clean_line(str(error), 600)}", severity="warning")
             finally:
                 for number in numbers if answer else ():
                     self._deciding.remove(number)
@@ -90,7 +81,7 @@ class Signing:
         ledger = await opinion.ask_opinion(
             nullcontext(session.opinion_terms)
             if session is not None
-            else opinion.terms_of_past_session(self._folder, self._app.settings, self._redactor()),
+            else opinion.terms_of_past_session(self.folder, self._app.settings, redactor_of(self._app)),
             self.report,
             agrees,
         )
@@ -116,15 +107,13 @@ class Signing:
         session.bus.publish(event)
 
     @property
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """The folder of the report's session."""
         assert self.file is not None
         return self.file.origin.session
 
     def _session(self) -> Any | None:
         """The session whose report the file is, if the application runs it."""
         folder: Path | None = getattr(self._app, "session_folder", None)
-        is_own = folder is not None and folder.resolve() == self._folder.resolve()
+        is_own = folder is not None and folder.resolve() == self.folder.resolve()
         return getattr(self._app, "session", None) if is_own else None
-
-    def _redactor(self) -> Redactor:
-        return Redactor(secrets(self._app.settings, os.environ))
