@@ -109,9 +109,8 @@ def _judged(
     words = _folded(quotation)
     for number, source in enumerate(corpus.sources):
         if words == _folded(source.title):
-            return claim.as_state(
-                "found", "This is the title of a source.", (Passage(source=number, text=source.title),)
-            )
+            title = Passage(source=number, text=source.title)
+            return claim.as_state("found", "This is the title of a source.", (title,))
     if len(words) < _FEWEST:
         return claim.as_state("not looked at", "It is too short to check.")
     tried = ((*_nearest(words, text), text) for text in texts)

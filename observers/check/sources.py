@@ -23,7 +23,6 @@ class PassageIndex:
     """All passages of the sources, found by their words and by their figures.
 
     Attributes:
-        sources: the sources as they were given.
         passages: every passage, in the order of the sources.
         links: for each source the addresses that its text names.
         near: for each passage the roots of its heading and of its source's title.

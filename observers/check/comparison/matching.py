@@ -72,7 +72,6 @@ class Look:
         passage: the sentence, heading or table row.
         weights: the roots of its words with what each says.
         outside: those of the headings above it and of the sentence before it.
-        figures: those of the sentence.
         total: the weight of all words.
         likeness: how far the words around a figure and around a place of a passage are the same, from 0 to 1.
         scores: for each passage that shares words with the sentence their weight.
@@ -117,12 +116,8 @@ class Look:
         figure, known = self.figures[at], self.corpus.passages[passage]
         nearness = self._nearness(passage)
         lacks = self._lacks_noun(figure, source, passage)
-        if (
-            figure.kind == "amount"
-            and figure.noun
-            and not lacks
-            and (not source.noun or same_noun(figure, source, self.words))
-        ):
+        counts_same = not source.noun or same_noun(figure, source, self.words)
+        if figure.kind == "amount" and figure.noun and not lacks and counts_same:
             nearness += _NOUN
         nearness += _COMPANY * min(company, 3)
         problem = problem_of(figure, source, self.words)

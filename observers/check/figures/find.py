@@ -103,20 +103,20 @@ class _Finder:
             is_date = day <= 31 and (month > 100 or 1 <= month <= 12)
             for each in (day, found["d2"] or found["d4"]) if is_date else ():
                 if each is not None:
-                    self._date(*match.span(), (year, month, int(each)))
+                    self._keep(*match.span(), kind="date", date=(year, month, int(each)))
 
-    def _date(self, start: int, end: int, date: tuple[int, int, int], **more: Any) -> None:
+    def _keep(self, start: int, end: int, **more: Any) -> None:
+        """Keep a date or an identifier; `more` is what it says."""
         self._take(start, end)
         end -= len(self.text[start:end]) - len(self.text[start:end].rstrip(". "))
-        text = self.text[start:end]
-        self.found.append(Figure(start=start, end=end, text=text, kind="date", date=date, **more))
+        self.found.append(Figure(start=start, end=end, text=self.text[start:end], **more))
 
     def _find_names(self) -> None:
         """Read what looks like a number and is none, and seasons such as "2030/31" as their first year."""
         for match in _SEASON.finditer(self.text):
             year, last = int(match[1]), int(match[2])
             if last == (year + 1) % 100 or (match[0][4] != "/" and last > year % 100):
-                self._date(*match.span(), (year, 0, 0))
+                self._keep(*match.span(), kind="date", date=(year, 0, 0))
         for match in _OTHER.finditer(self.text) if _MAY_HAVE_OTHER.search(self.text) else ():
             kind, (start, end) = match.lastgroup, match.span()
             is_number = bool(kind == "version" and read_digits(match[0], self.style))
@@ -128,9 +128,7 @@ class _Finder:
             elif kind is not None:
                 name = match[0].lower().lstrip("v").replace("–", "-")
                 name = name.replace(" ", "").replace("-", "") if kind == "code" else name
-                self.found.append(
-                    Figure(start=start, end=end, text=match[0], kind="name", name=f"{kind} {name}")
-                )
+                self._keep(start, end, kind="name", name=f"{kind} {name}")
 
     def _is_range(self, end: int) -> bool:
         """Whether two small numbers are a range with a unit or a noun, and no score."""
@@ -196,7 +194,8 @@ class _Finder:
         if noun and (is_counted or around.bound):
             # "It carries 1800 passengers" has no year, "in 2034 sales" has one.
             return False
-        self._date(start, end, (int(run), 0, 0), readings=(Reading(float(run), 1, 1),), noun=noun)
+        plain = (Reading(float(run), 1, 1),)
+        self._keep(start, end, kind="date", date=(int(run), 0, 0), readings=plain, noun=noun)
         return True
 
     def _is_reference(self, match: re.Match[str]) -> bool:
@@ -214,9 +213,8 @@ class _Finder:
         if not begins or begins[-1] in '.!?:;•|“"(' or self._around(match.start(), match.end()).noun:
             return False
         if "." in match["run"]:
-            (start, end), run = match.span("run"), match["run"]
-            name, plain = f"version {run}", tuple(read_digits(run, self.style))
-            self.found.append(Figure(start=start, end=end, text=run, kind="name", name=name, readings=plain))
+            readings = tuple(read_digits(match["run"], self.style))
+            self._keep(*match.span("run"), kind="name", name=f"version {match['run']}", readings=readings)
         return True
 
     def _sign(self, match: re.Match[str]) -> int:

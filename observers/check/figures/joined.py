@@ -91,12 +91,11 @@ def _are_share(first: Figure, second: Figure) -> bool:
 
 def _as_range(first: Figure, second: Figure) -> tuple[Figure, Figure]:
     """The ends of a range, each with the unit and the scale of both: "58 to 71 percent", "$225-245m"."""
-    one, other = first.readings[0], second.readings[0]
-    if first.text[:1] in SIGNS:
-        plain = next((each for each in second.readings if not each.unit), None)
-        if plain is not None:
-            second = replace(second, readings=(replace(plain, unit=one.unit),), noun="", is_small=False)
-            other = second.readings[0]
+    one = first.readings[0]
+    plain = next((each for each in second.readings if not each.unit), None)
+    if plain is not None and first.text[:1] in SIGNS:
+        second = replace(second, readings=(replace(plain, unit=one.unit),), noun="", is_small=False)
+    other = second.readings[0]
     lacks_scale = one.scale == 1.0 < other.scale
     shown = [each.value / (each.written * each.scale) for each in (one, other)]
     if not shown[1] or not 1 / _WIDEST < abs(shown[0] / shown[1]) < _WIDEST:

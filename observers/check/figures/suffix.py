@@ -69,7 +69,7 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
         symbol = _CURRENCY.match(header, place.end())
         symbol = symbol if symbol and symbol[1] in units().before else None
         start = symbol.end() if symbol else place.end()
-        start += len(header) - start - len(header[start:].lstrip())
+        start = len(header) - len(header[start:].lstrip())
         thousands = _THOUSANDS.match(header, start)
         found = read_suffix(
             header, thousands.end() if thousands else start, words, is_money=symbol is not None
@@ -116,8 +116,7 @@ def _read_unit(text: str, start: int, full: str, word: str, words: Vocabulary) -
         word[:1],
     ):
         is_cut = word[len(form) : len(form) + 1].isalnum()
-        is_common = form in words.common
-        if not form or is_cut or is_common:
+        if not form or is_cut or form in words.common:
             continue
         unit = known.symbols.get(form) or (known.words.get(form.casefold()) if len(form) > 1 else None)
         if unit is not None:

@@ -174,13 +174,12 @@ def run(args: argparse.Namespace) -> int:
 def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str] | None:
     """Check one report; gives it, and why there is no second opinion although one was wanted; None for an export."""
     data, name = _read(file)
+    shown = clean_line(file, 300)
     if report_format(name) != "pdf" and is_binary(data):
-        raise SettingsError(
-            f"{clean_line(file, 300)} is not text: name it .pdf if it is a PDF, or save it as text"
-        )
+        raise SettingsError(f"{shown} is not text: name it .pdf if it is a PDF, or save it as text")
     if _EXPORT.search(data) and _origin(file) is None:
         # They are in the same folder as the reports, so a pattern names them, too.
-        complain(f"{clean_line(file, 300)} is not checked, because it is an export: name the report itself")
+        complain(f"{shown} is not checked, because it is an export: name the report itself")
         return None
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
@@ -190,12 +189,11 @@ def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[Che
         made = check_in_session(data, report, session, redactor, place_of(settings))
     if NO_TEXT in (notices := made.check.notices):
         why = " ".join(notices[: notices.index(NO_TEXT) + 1])
-        raise SettingsError(f"{clean_line(file, 300)} cannot be checked: {why}")
+        raise SettingsError(f"{shown} cannot be checked: {why}")
     # What is printed, and what a model is asked, has no secrets.
     made = msgspec.json.decode(seal_json(msgspec.json.encode(made).decode(), redactor), type=ReportCheck)
-    found = CheckedReport.of(
-        made, Ledger(session, report).read(), file=file, session=session.name if session else ""
-    )
+    of_session = session.name if session is not None else ""
+    found = CheckedReport.of(made, Ledger(session, report).read(), file=file, session=of_session)
     if args.ask_model:
         try:
             ledger = _ask(found, session, settings, redactor, is_agreed=args.yes)

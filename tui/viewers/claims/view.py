@@ -24,9 +24,8 @@ class EvidencePanel(DetailPanel, can_focus=False):
 class ReportView(DocumentView):
     """Shows a `MarkedBody` with its claims, and any other body as a `DocumentView` does.
 
-    Args:
-        choose: is given the number, from 0, of a claim that was clicked.
-        open_claim: shows the evidence for the current claim, or its source.
+    `choose` is given the number, from 0, of a claim that was clicked; `open_claim` shows the evidence for the current
+    one, or its source.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
