@@ -206,9 +206,8 @@ def _part(kind: Kind, counts: Mapping[str, int], unread: int) -> str:
     if kind == "quotation" and list(found) == ["found"]:
         return f"{total} verbatim"
     names = {"found": "verbatim"} if kind == "quotation" else {}
-    return f"{total}: " + ", ".join(
-        counted_state(count, names.get(state, state)) for state, count in found.items()
-    )
+    said = (counted_state(count, names.get(state, state)) for state, count in found.items())
+    return f"{total}: {', '.join(said)}"
 
 
 def counted_state(count: int, state: str) -> str:

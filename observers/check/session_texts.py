@@ -330,9 +330,8 @@ class SessionTexts:
             with suppress(*UNREADABLE):
                 text, media_type = file_text(self.root, path, self.redactor)
         if not text:
-            blocks = dict.fromkeys(
-                _LINE_NUMBER.sub("", block) for each in results for block in self._blocks(each)
-            )
+            given = (block for each in results for block in self._blocks(each))
+            blocks = dict.fromkeys(_LINE_NUMBER.sub("", block) for block in given)
             text = clean_text(self.redactor.redact("\n".join(blocks)))
         at = results[0].at if results else self.journal.attached.get(path)
         if not text:

@@ -223,10 +223,8 @@ def _tried(task: Task) -> list[Calculation]:
     if claim.bound != "about" and not claim.is_word:
         # A bound is kept for what a source says, not for what is calculated.
         task = replace(task, claim=replace(claim, bound=""))
-    amounts = sorted(
-        _distinct(task.operands, task.sentence),
-        key=lambda each: (-each.level, -each.nearness),
-    )[:_MOST]
+    distinct = _distinct(task.operands, task.sentence)
+    amounts = sorted(distinct, key=lambda each: (-each.level, -each.nearness))[:_MOST]
     found = [
         made
         for pair in combinations(amounts, 2)
@@ -272,9 +270,8 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
         for direction, base, pair in ((1, b, (one, other)), (-1, a, (other, one))):
             if (order or sign or direction) == direction:
                 is_opposed = sign * direction < 0
-                yield Calculation(
-                    "change", claim, 100 * (a - b) / base, "({0} − {1}) / {1}", pair, is_opposed
-                )
+                change = 100 * (a - b) / base
+                yield Calculation("change", claim, change, "({0} − {1}) / {1}", pair, is_opposed)
     elif claim.unit == "×":
         yield Calculation("ratio", claim, a / b, "{} / {}", (one, other))
     elif claim.unit == first.unit or (claim.unit in ("pp", "point") and first.unit in ("%", "")):

@@ -81,9 +81,8 @@ def _bare(reading: Reading) -> Reading:
 
 def _are_cells(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
     """Whether two cells have the same number, and one has no unit in a heading, so that the other's may be meant."""
-    if not (claim.is_cell and source.is_cell) or (one.unit or one.scale != 1) == (
-        other.unit or other.scale != 1
-    ):
+    own, there = (each.unit or each.scale != 1 for each in (one, other))
+    if not (claim.is_cell and source.is_cell) or own == there:
         return False
     return abs(one.shown - other.shown) <= one.step / one.written / one.scale / 2 * (1 + 1e-6)
 
@@ -112,10 +111,8 @@ def _is_near(claim: Figure, reading: Reading, other: Reading) -> bool:
     if abs(difference) <= EXACT * size + 1e-12:
         return True
     if reading.written != other.written:
-        return (
-            abs(difference)
-            <= max(reading.step / 2, min(reading.coarse / 2, _CONVERTED * size)) + EXACT * size
-        )
+        slack = max(reading.step / 2, min(reading.coarse / 2, _CONVERTED * size))
+        return abs(difference) <= slack + EXACT * size
     if other.step > reading.step * 1.001 and not claim.bound:
         return False
     if abs(difference) <= reading.step / 2 * (1 + 1e-6):

@@ -211,9 +211,8 @@ def swapped(look: Look) -> dict[int, Match]:
             gain += look.likeness(other, first.passage, first.figure.start) - first.likeness - second.likeness
             # "Against 46 percent for Corvane" says of no time, unless the other value is beside it.
             starts = [each.start for each in passages[first.passage].figures]
-            places = [
-                starts.index(each.figure.start) for each in (first, second) if each.figure.start in starts
-            ]
+            own_starts = (each.figure.start for each in (first, second))
+            places = [starts.index(each) for each in own_starts if each in starts]
             is_timed = all(year for _, year in times) or abs(places[0] - places[-1]) == 1
             gain += order * there < 0 and is_timed
             if gain > _SWAPPED:

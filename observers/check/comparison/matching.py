@@ -304,9 +304,8 @@ def change_of(figure: Figure, source: Figure) -> Problem:
     is_measured |= own.unit != there.unit and all(_is_money(each.unit) for each in (own, there))
     slack = own.coarse / own.written / 2 if is_measured else abs(own.plain) * EXACT
     # "6.3 micrograms" in the air are 6.3 µg/m³.
-    is_other = own.unit != there.unit and not any(
-        "/" in each or each == "speed" for each in (own.unit, there.unit)
-    )
+    is_ratio = any("/" in each or each == "speed" for each in (own.unit, there.unit))
+    is_other = own.unit != there.unit and not is_ratio
     is_other &= bool(there.unit or (source.noun and (source.is_bare or _is_money(own.unit))))
     if figure.unit and (is_other or is_measured) and abs(own.plain - there.plain) <= slack:
         return "unit"

@@ -87,9 +87,8 @@ class Operands:
             names |= {"difference", "change"}
         if root((after.split() or [""])[0]) in cues["of"]:
             names = (names | {"share"}) - {"sum"}
-        return Task(
-            figure, frozenset(names), words, sentence, self._operands(at), next(iter(self.look.near), -1)
-        )
+        nearest = next(iter(self.look.near), -1)
+        return Task(figure, frozenset(names), words, sentence, self._operands(at), nearest)
 
     def _operands(self, at: int) -> list[Operand]:
         """The values that a calculation may use: those of the report here and those of the nearest passages."""
@@ -117,12 +116,10 @@ class Operands:
             return replace(operand, level=_BEFORE)
         role, _ = self.look.passage.moments[figure.start]
         # "5 more than 40" in one clause has the thing compared with behind it.
-        is_reference = (
-            operand.at > at and "#" in CLAUSE.split(text[self.look.passage.start : figure.start])[-1]
-        )
-        return replace(
-            operand, moment=(role or (-1 if is_reference else int(operand.at < at)), operand.moment[1])
-        )
+        before = CLAUSE.split(text[self.look.passage.start : figure.start])[-1]
+        is_reference = operand.at > at and "#" in before
+        role = role or (-1 if is_reference else int(operand.at < at))
+        return replace(operand, moment=(role, operand.moment[1]))
 
     def _operand(self, passage: int, figure: Figure, nearness: float) -> Operand:
         """A value of a source, with what the words there say of its time."""

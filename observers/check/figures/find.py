@@ -207,9 +207,8 @@ class _Finder:
         is_name = last[:1].isupper() and not last.isupper() and last.isalpha() and self.words.language == "en"
         if not is_name or "," in match["run"] or last.casefold() in self.words.common:
             return False
-        begins = (
-            self.text[max(0, match.start() - _MOST_BEFORE) : match.start()].rstrip()[: -len(last)].rstrip()
-        )
+        begins = self.text[max(0, match.start() - _MOST_BEFORE) : match.start()].rstrip()
+        begins = begins[: -len(last)].rstrip()
         if not begins or begins[-1] in '.!?:;•|“"(' or self._around(match.start(), match.end()).noun:
             return False
         if "." in match["run"]:

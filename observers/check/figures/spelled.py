@@ -61,9 +61,8 @@ def _read(match: re.Match[str], before: str, words: Vocabulary) -> Reading | Non
             else:
                 value += (current + share or 1) * scale
                 current = share = 0.0
-    if len(tokens) == 1 and (
-        tokens[0] in ("one", "zero") or (tokens[0] in words.scales and before not in _ARTICLES)
-    ):
+    is_alone = tokens[0] in words.scales and before not in _ARTICLES
+    if len(tokens) == 1 and (is_alone or tokens[0] in ("one", "zero")):
         return None
     if share and not value and not current:
         return Reading(100 * share, SHARE_STEP, SHARE_STEP, "%")

@@ -71,9 +71,8 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
         start = symbol.end() if symbol else place.end()
         start = len(header) - len(header[start:].lstrip())
         thousands = _THOUSANDS.match(header, start)
-        found = read_suffix(
-            header, thousands.end() if thousands else start, words, is_money=symbol is not None
-        )
+        end = thousands.end() if thousands else start
+        found = read_suffix(header, end, words, is_money=symbol is not None)
         if thousands:
             found = replace(found, scale=found.scale * 1e3)
         unit = units().before[symbol[1]] if symbol else found.unit

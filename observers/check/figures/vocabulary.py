@@ -144,7 +144,9 @@ def vocabulary(language: str) -> Vocabulary:
     for number, group in enumerate(data["counted"]["same"]):
         for noun in group.split():
             same.setdefault(stem(noun), set()).add(number)
+    announcing = data["calculation"].items()
     bounds = "|".join(f"(?P<{name}>{_either(words)})" for name, words in data["bounds"].items())
+    per = _either(rate["per"])
     counting = [word for name in ("numbers", "scales", "fractions", "multiples") for word in fields[name]]
     return Vocabulary(
         language=language,
@@ -154,9 +156,7 @@ def vocabulary(language: str) -> Vocabulary:
         bounding=frozenset(" ".join(data["bounds"].values()).replace("|", " ").split()),
         rate_words=_by_word(rate["words"]),
         rate_units=_by_word(rate["units"]),
-        rates=re.compile(
-            rf"(?:(?<!\w)(?:{_either(rate['per'])})[ \u00a0]|/[ \u00a0]?)([\d,.\u00a0 ]*)([^\W\d_][\w-]*)"
-        ),
+        rates=re.compile(rf"(?:(?<!\w)(?:{per})[ \u00a0]|/[ \u00a0]?)([\d,.\u00a0 ]*)([^\W\d_][\w-]*)"),
         dates=_dates(data, months, fields["quarters"], is_english=language == "en"),
         dated=re.compile(
             rf"\d{{4}}-\d\d-|\d\.\s?\d{{1,2}}\.|[QT][1-4]\b|{data['quarter']}|\b(?:{'|'.join(sorted(months, key=len))})"
@@ -165,10 +165,7 @@ def vocabulary(language: str) -> Vocabulary:
         counting=frozenset(counting),
         adjectives=frozenset(stem(word) for word in data["counted"]["adjectives"].split()),
         same={noun: frozenset(groups) for noun, groups in same.items()},
-        calculation={
-            name: frozenset(root(word) for word in words.split())
-            for name, words in data["calculation"].items()
-        },
+        calculation={name: frozenset(map(root, words.split())) for name, words in announcing},
         itself=re.compile(rf"(?<!\w)(?:{_either(data['itself']['words'])})(?!\w)", re.I),
     )
 

@@ -90,9 +90,8 @@ def _table(report: CheckedReport, claims: Sequence[ListedClaim], width: int) -> 
     for claim in claims:
         row = report.row(claim) | {"state": _state(claim), "decision": claim.answer or "open"}
         row["source"] = row["source"] or claim.url
-        cells.append(
-            [*(clean_line(row[name], _CELL) for name in names), clean_line(row["sentence"], _SENTENCE)]
-        )
+        shown = [clean_line(row[name], _CELL) for name in names]
+        cells.append([*shown, clean_line(row["sentence"], _SENTENCE)])
     most = max(8, width // 3) if width else _TEXT
     yield ""
     # A cell takes at most a third of the line.

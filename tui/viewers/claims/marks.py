@@ -35,9 +35,8 @@ SIGNS: Mapping[State, Sign] = {
 
 def count_states(claims: Iterable[Claim]) -> str:
     """How many claims have each state, in the order of the claims: "1 differs, 2 not found"."""
-    return ", ".join(
-        counted_state(count, state) for state, count in Counter(each.state for each in claims).items()
-    )
+    counts = Counter(each.state for each in claims)
+    return ", ".join(counted_state(count, state) for state, count in counts.items())
 
 
 _MARGIN = 2
