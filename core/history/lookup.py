@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 
 from ua_tui.core.errors import SettingsError
@@ -45,21 +46,17 @@ def named_entries(base: Path, *, links: bool = False) -> list[str]:
 def find_session(base: Path, wanted: str) -> Path:
     """The folder of a session: `wanted` is a folder, the name of a session below `base`, or `latest`.
 
+    The latest is the one that was used last, which is not always the one that began last: what a rewind undoes is
+    kept as a session that begins then.
+
     Raises:
         SettingsError: there is no such session.
     """
     sessions = base / WORKSPACES
     shown, place = clean_line(wanted, 300), clean_line(str(sessions), 300)
     if wanted == LATEST:
-        newest = next(
-            (
-                name
-                for name in session_names(base)
-                if (journal := sessions / name / JOURNAL).is_file() and not journal.is_symlink()
-            ),
-            None,
-        )
-        if newest is None:
+        newest = max(session_names(base), key=lambda name: _written_at(sessions / name), default=None)
+        if newest is None or not _written_at(sessions / newest):
             raise SettingsError(
                 f"there is no session in {place}: give a session's folder, or --workspace DIR"
             )
@@ -82,6 +79,15 @@ def find_session(base: Path, wanted: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise SettingsError(f"{shown} cannot be opened: {reason}") from error
     raise SettingsError(f"there is no session {shown!r}: neither a folder here nor a session in {place}")
+
+
+def _written_at(folder: Path) -> int:
+    """When the journal of a session was last written, in ns; 0 if there is none, or if it is no regular file."""
+    try:
+        found = os.lstat(folder / JOURNAL)
+    except OSError:
+        return 0
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else 0
 
 
 def _order(name: str) -> tuple[str, int]:

@@ -22,7 +22,7 @@ from ua_tui.core.records import journal_reader as past_journal
 from ua_tui.core.records.journal_reader import PastJournal, Unread
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.queue_file import QUEUE_FILE
-from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 
@@ -293,7 +293,8 @@ def test_a_session_is_found_by_name_or_as_the_latest(tmp_path: Path, monkeypatch
     for name in [*names, "session_20261101_000000"]:
         write(sessions / name, [begun()])
     assert session_names(tmp_path)[:3] == ["session_20261122_090000", names[2], names[1]]
-    assert find_session(tmp_path, "latest") == sessions / names[2], "the newest one that has a journal"
+    os.utime(sessions / names[2] / JOURNAL, (1 << 32, 1 << 32))
+    assert find_session(tmp_path, "latest") == sessions / names[2], "the one that was written to last"
     assert find_session(tmp_path, names[1]) == sessions / names[1]
     assert find_session(tmp_path, "20261101_000000") == sessions / "session_20261101_000000"
     assert find_session(Path("/"), f"{WORKSPACES}/{names[0]}") == Path(WORKSPACES) / names[0]
