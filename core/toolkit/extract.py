@@ -199,21 +199,6 @@ def _prepare(tree: Any) -> None:
             caption.drop_tree()
             caption.tag, caption.tail = "p", None
             table.addprevious(caption)
-    for moment in [*tree.iter("time")]:
-        # The element itself stays for the date of the page; alone in a paragraph it is the date of the page.
-        around = next(moment.iterancestors("p", "li", "td", "th", "dd"), None)
-        text = moment.text_content()
-        if around is not None and (
-            around.tag[0] == "t" or _WORD.findall(around.text_content()) != _WORD.findall(text)
-        ):
-            shown = moment.makeelement("span")
-            shown.text = text
-            moment.addprevious(shown)
-    for quotation in [*tree.iter("q")]:
-        quotation.addprevious(quotation.makeelement("span"))
-        quotation.getprevious().tail = "\u201c"
-        quotation.tail = f"\u201d{quotation.tail or ''}"
-        quotation.drop_tag()
     for block in [*tree.iter("pre")]:
         if block.find(".//code") is None:
             code = block.makeelement("code")
@@ -221,6 +206,12 @@ def _prepare(tree: Any) -> None:
                 end.tail = f"\n{end.tail or ''}"
             code.text = block.text_content()
             block[:], block.text = [code], None
+    _write_dates(tree)
+    for quotation in [*tree.iter("q")]:
+        quotation.addprevious(quotation.makeelement("span"))
+        quotation.getprevious().tail = "\u201c"
+        quotation.tail = f"\u201d{quotation.tail or ''}"
+        quotation.drop_tag()
     for formula in [*tree.iter("math")]:
         # It writes the source of a formula in LaTeX if there is one.
         if formula.find(".//annotation") is None and not formula.get("alttext"):
@@ -233,6 +224,21 @@ def _prepare(tree: Any) -> None:
                 if "-" not in around.tag:
                     break
                 around.drop_tag()
+
+
+def _write_dates(tree: Any) -> None:
+    """Write dates inside a text as text; a paragraph is read once, however many it has."""
+    words: dict[Any, list[str]] = {}
+    for moment in [*tree.iter("time")]:
+        # The element itself stays for the date of the page; alone in a paragraph it is the date of the page.
+        around = next(moment.iterancestors("p", "li", "td", "th", "dd"), None)
+        text = moment.text_content()
+        if around is not None and around not in words:
+            words[around] = _WORD.findall(around.text_content())
+        if around is not None and (around.tag[0] == "t" or words[around] != _WORD.findall(text)):
+            shown = moment.makeelement("span")
+            shown.text = text
+            moment.addprevious(shown)
 
 
 def _runs(element: Any) -> Counter[tuple[str, ...]]:

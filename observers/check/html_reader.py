@@ -174,8 +174,8 @@ class _Reader:
 
     def _close_link(self, element: Any, start: int, url: str) -> None:
         """Keep a link; the number of a footnote, which is no figure, is taken out of the text."""
-        whole = "".join(self.parts)
-        text = whole[start:] if self.length - start < 24 else ""
+        whole = "".join(self.parts) if self.length - start < 24 else ""
+        text = whole[start:]
         parent = element.getparent()
         is_behind = _WRITTEN.match(whole, start - 1, start) and not text[:1].isspace()
         is_mark = is_behind or (parent is not None and parent.tag == "sup")
