@@ -199,6 +199,11 @@ def _prepare(tree: Any) -> None:
             caption.drop_tree()
             caption.tag, caption.tail = "p", None
             table.addprevious(caption)
+    for quotation in [*tree.iter("q")]:
+        quotation.addprevious(quotation.makeelement("span"))
+        quotation.getprevious().tail = "\u201c"
+        quotation.tail = f"\u201d{quotation.tail or ''}"
+        quotation.drop_tag()
     for block in [*tree.iter("pre")]:
         if block.find(".//code") is None:
             code = block.makeelement("code")
@@ -207,11 +212,6 @@ def _prepare(tree: Any) -> None:
             code.text = block.text_content()
             block[:], block.text = [code], None
     _write_dates(tree)
-    for quotation in [*tree.iter("q")]:
-        quotation.addprevious(quotation.makeelement("span"))
-        quotation.getprevious().tail = "\u201c"
-        quotation.tail = f"\u201d{quotation.tail or ''}"
-        quotation.drop_tag()
     for formula in [*tree.iter("math")]:
         # It writes the source of a formula in LaTeX if there is one.
         if formula.find(".//annotation") is None and not formula.get("alttext"):
