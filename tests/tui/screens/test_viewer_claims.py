@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -297,6 +298,31 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
         await until(lambda: app.shown_text[-1] == "Checked: 1 doubtful claim.")
         await until(lambda: "? It grew by 58 percent." in screen_text(app))
         assert not (session / check_path("work_products/other.md")).exists()
+
+
+async def test_nothing_is_decided_while_the_report_is_checked_again(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    started, goes_on = threading.Event(), threading.Event()
+
+    def check(path: Path, origin: TextOrigin, knowledge: Path | None) -> FoundCheck:
+        started.set()
+        goes_on.wait(10)
+        claim = Claim(kind="figure", state="not found", quote=TextQuote("58 percent"))
+        found = ReportCheck(report=origin.source, sha256="", check=Check(claims=(claim,)))
+        return FoundCheck(origin, CheckedReport.of(found, Ledger(None, origin.source)))
+
+    monkeypatch.setattr(evidence, "check_again", check)
+    async with reading(tmp_path, (120, 40)) as (app, pilot, _, __):
+        viewer = app.screen
+        await pilot.press("enter", "R")
+        await until(started.is_set)
+        await pilot.press("a", "tab")
+        assert app.screen is viewer
+        goes_on.set()
+        await until(lambda: app.shown_text[-1:] == ["Checked: 1 doubtful claim."])
+        await pilot.press("tab")
+        await until(lambda: "1 claim, none decided" in screen_text(app))
 
 
 async def test_other_files_and_versions_have_no_check(tmp_path: Path) -> None:

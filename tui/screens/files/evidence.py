@@ -287,7 +287,8 @@ class ReportScreen(DocumentScreen[None]):
 
     def action_claims(self) -> None:
         """Show all claims as a table."""
-        if self.check is not None or self._has_claims():
+        # A new check counts its claims in another way.
+        if not self._checking and (self.check is not None or self._has_claims()):
             from ua_tui.tui.screens.files.claims import ClaimsScreen
 
             self.app.push_screen(ClaimsScreen(self.signing, self.choose_claim, self.view.claim))
@@ -297,7 +298,7 @@ class ReportScreen(DocumentScreen[None]):
 
         From a doubtful claim it goes to a doubtful one.
         """
-        if not self._has_claims():
+        if self._checking or not self._has_claims():
             return
         current = self.view.claim
         if not self.panel.display and not self._is_visible(current):
