@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.command import CommandList
+from textual.command import CommandList, SimpleCommand
 
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
@@ -150,3 +150,18 @@ async def test_it_may_be_closed_before_it_has_its_widgets(tmp_path: Path) -> Non
         app.pop_screen()
         await pilot.press("f8")
         await until(lambda: isinstance(app.screen, FindScreen))
+
+
+async def test_a_command_is_chosen_also_while_there_is_no_room_for_it(tmp_path: Path) -> None:
+    ran: list[str] = []
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(app, pilot)
+        app.push_screen(Palette(app.screen, [SimpleCommand("One", lambda: ran.append("one"))]))
+        await until(lambda: isinstance(app.screen, Palette) and "One" in screen_text(app))
+        shown = app.screen.query_one(CommandList)
+        # As before the rows of a search are laid out.
+        shown.styles.width = 0
+        await until(lambda: not shown.scrollable_content_region)
+        await pilot.press("down", "enter")
+        await until(lambda: ran == ["one"])

@@ -81,8 +81,8 @@ class Palette(CommandPalette):
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
     def _action_command_list(self, action: str) -> None:
-        """Stay where there is no room for a command: Textual has no line to count."""
-        if self.query_one(CommandList).scrollable_content_region:
+        """Turn no page where there is no room for a command: Textual has no line to count."""
+        if not action.startswith("page_") or self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)
 
     @on(Input.Submitted)
