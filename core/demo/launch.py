@@ -23,7 +23,7 @@ from ua_tui.core.errors import DemoError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 
-START_SECONDS = 30.0
+START_SECONDS = 45.0
 STOP_SECONDS = 3.0
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "TZ")
 
@@ -81,7 +81,7 @@ async def _endpoints(process: asyncio.subprocess.Process, errors: IO[bytes]) -> 
         line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
     except TimeoutError as error:
         raise DemoError(
-            f"the demo's servers did not start within {START_SECONDS:.0f} seconds; try again."
+            f"the demo's servers did not start within {START_SECONDS:g} seconds; try again."
         ) from error
     if not line:
         with contextlib.suppress(TimeoutError):
