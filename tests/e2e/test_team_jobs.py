@@ -67,8 +67,10 @@ class Sender:
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
         if not body.get("tools"):
             return [Text("Send")]
-        self.last = body
         resumed = RESUMED in json.dumps(body["messages"])
+        if resumed or not self.repeated:
+            # A request of the worker that was killed may come late.
+            self.last = body
         if resumed and not self.repeated:
             self.repeated = True
             return [self.call]
