@@ -90,7 +90,8 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
             (following, due if batch else None, batch, due if why else None, why, owner, name),
         )
     shown = f"schedule {clean_line(name, 80)} of {clean_line(owner, 60)}"
-    return f"{shown} did not run: {why}" if why else f"{shown}: the next run is submitted"
+    paused = " and paused, as the runs before it are" if row.are_paused else ""
+    return f"{shown} did not run: {why}" if why else f"{shown}: the next run is submitted{paused}"
 
 
 async def _submit(store: PostgresJobs, db: Connection, address: Address, schedule: Any) -> str:
@@ -116,6 +117,9 @@ async def _submit(store: PostgresJobs, db: Connection, address: Address, schedul
                 raise TeamError(
                     "someone else has a batch of this name with the same queries: give another --name"
                 )
+            if schedule.are_paused:
+                # The name was paused, with all runs that there were.
+                await db.execute("UPDATE batch SET paused = true WHERE id = %s", (batch.id,))
     return batch.id
 
 
@@ -127,7 +131,9 @@ ON CONFLICT (owner, name) DO UPDATE SET every = EXCLUDED.every, zone = EXCLUDED.
 _DUE = """\
 SELECT s.owner::text, s.name, s.shared, s.every, s.zone, s.jobs, s.max_cost_usd, s.next_at, now(), coalesce(
     (SELECT has_any_column_privilege(r.oid, 'job', 'INSERT') FROM pg_roles r WHERE r.rolname = s.owner), false)
-    AND NOT EXISTS (SELECT FROM member m WHERE m.owner = s.owner AND m.revoked) AS may_submit,
-    (SELECT coalesce(max(run), 0) FROM batch b WHERE b.owner = s.owner AND b.name = s.name) AS last_run
-FROM schedule s WHERE s.next_at <= now() ORDER BY s.next_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    AND NOT EXISTS (SELECT FROM member m WHERE m.owner = s.owner AND m.revoked) AS may_submit, runs.*
+FROM schedule s CROSS JOIN LATERAL (
+    SELECT coalesce(max(run), 0) AS last_run, coalesce(bool_and(paused), false) AS are_paused
+    FROM batch b WHERE b.owner = s.owner AND b.name = s.name
+) AS runs WHERE s.next_at <= now() ORDER BY s.next_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
 """

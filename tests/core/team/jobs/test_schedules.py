@@ -87,6 +87,24 @@ async def test_two_workers_submit_it_once_whenever_it_is_due(
     assert (due.weekday(), due.hour, due.minute) == (0, 7, 0)
 
 
+async def test_the_next_run_of_a_paused_name_is_paused_until_it_is_resumed(
+    cluster: Cluster, team_database: Database
+) -> None:
+    address = address_of(team_database)
+    async with scheduled(cluster, team_database) as (_, _, _, store):
+        lines = [await run_due(store, address)]
+        await Operations(address).change("pause", ["weekly"])
+        make_due(team_database)
+        lines.append(await run_due(store, address))
+        paused = "SELECT paused FROM batch ORDER BY run"
+        assert team_database.execute(paused) == [(True,), (True,)]
+        await Operations(address).change("resume", ["weekly"])
+        make_due(team_database)
+        lines.append(await run_due(store, address))
+        assert team_database.execute(paused) == [(False,)] * 3
+    assert ["paused" in str(line) for line in lines] == [False, True, False]
+
+
 async def test_a_large_batch_may_take_longer_to_submit(
     cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
