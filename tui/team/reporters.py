@@ -10,6 +10,9 @@ from ua_tui.core.team.fleet.rows import describe_counts
 from ua_tui.core.team.records import Counts, JobResult, Submitted
 from ua_tui.core.text import clean_line
 
+_CLEAR = "\r\x1b[K"
+"""Goes to the beginning of the line of the terminal, and removes it."""
+
 
 def submitted_line(submitted: Submitted, rows: int, *, resumed: int = 0) -> str:
     """What became of a batch of so many rows, of whose jobs some resume a session that was interrupted."""
@@ -45,7 +48,9 @@ class Reporter:
     def counts(self, counts: Counts) -> None:
         """The jobs by their state have changed: a log would be full of it."""
         if self._in_place:
-            self._show(counts_line(counts))
+            # One that is wrapped could not be removed.
+            self._shown = counts_line(counts)[: shutil.get_terminal_size().columns - 1]
+            self._write(f"{_CLEAR}{self._shown}")
 
     def finished(self, result: JobResult, counts: Counts) -> None:
         """Write how a job ended, unless the counts have it."""
@@ -56,24 +61,15 @@ class Reporter:
 
     def line(self, text: str) -> None:
         """Write something else that a person should know, above the line that changes."""
-        shown = self._shown
-        if self._in_place:
-            self._show("")
-        sys.stderr.write(f"{clean_line(text, 500)}\n")
-        sys.stderr.flush()
-        if self._in_place:
-            self._show(shown)
+        clear = _CLEAR if self._shown else ""
+        self._write(f"{clear}{clean_line(text, 500)}\n{clear}{self._shown}")
 
     def close(self) -> None:
         """Leave the last state as an ordinary line: what is printed next begins a line."""
         if self._shown:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+            self._write("\n")
             self._shown = ""
 
-    def _show(self, text: str) -> None:
-        # To the beginning of the line, and remove it; one that is wrapped could not be removed.
-        text = text[: shutil.get_terminal_size().columns - 1]
-        sys.stderr.write(f"\r\x1b[K{text}")
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
         sys.stderr.flush()
-        self._shown = text

@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,7 @@ def target_of(path: Path, jobs: Sequence[Job], title: str) -> Target | None:
     return ReportFolder(path, title)
 
 
+@dataclass(eq=False)
 class ResultOutput:
     """Gives the results of a batch out as they come, and all in the order of the file at the end.
 
@@ -143,68 +145,64 @@ class ResultOutput:
         write: writes to standard output.
         target: a file or folder for people and other programs.
 
-    `results` has the jobs that are over, and `file` is the file of JSON lines, if there is one. `since` is when the
-    command began, in seconds since the epoch by the clock of the results: those that are older came before it.
+    `rows` are those of each job, `results` has the jobs that are over, and `file` is the file of JSON lines, if there
+    is one. `since` is when the command began, in seconds since the epoch by the clock of the results: those that are
+    older came before it.
     """
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        *,
-        as_json: bool,
-        write: Callable[[str], None],
-        target: Target | None = None,
-    ) -> None:
-        self.jobs = jobs
-        self.results: dict[str, JobResult] = {}
-        self.since = time.time()
-        self._as_json = as_json
-        self._write = write
-        self.file: ResultsFile | None = None
-        self._target = target
-        self._rows: dict[str, list[Job]] = {}
-        for job in jobs:
-            self._rows.setdefault(job.id, []).append(job)
-        self._shown: set[str] = set()
-        self._began = time.monotonic()
+    jobs: Sequence[Job]
+    _: KW_ONLY
+    as_json: bool
+    write: Callable[[str], None]
+    target: Target | None = None
+    file: ResultsFile | None = None
+    results: dict[str, JobResult] = field(default_factory=dict, init=False)
+    since: float = field(default_factory=time.time, init=False)
+    rows: dict[str, list[Job]] = field(default_factory=dict, init=False)
+    _shown: set[str] = field(default_factory=set, init=False)
+    _began: float = field(default_factory=time.monotonic, init=False)
+
+    def __post_init__(self) -> None:
+        for job in self.jobs:
+            self.rows.setdefault(job.id, []).append(job)
 
     def show(self, result: JobResult) -> None:
         """Give out a job that is over, once."""
         job_id = result.job.id
         self.results[job_id] = result
-        if job_id in self._shown or job_id not in self._rows:
+        if job_id in self._shown or job_id not in self.rows:
             return
         if self.file is not None and result.attempt:
             known = self.file.known.get(job_id)
             if known is None or (known.attempt, known.state) != (result.attempt, result.state):
                 self.file.add(result)
-        if not self._shown and self._target is not None:
-            self._target.rewrite([])
+        if not self._shown and self.target is not None:
+            self.target.rewrite([])
         self._shown.add(job_id)
-        for row in self._rows[job_id]:
+        for row in self.rows[job_id]:
             fields = fields_of(result, row, since=self.since)
-            if self._as_json:
-                self._write(json_line(fields))
-            if self._target is not None:
-                self._target.add(fields)
+            if self.as_json:
+                self.write(json_line(fields))
+            if self.target is not None:
+                self.target.add(fields)
 
     @property
     def left(self) -> int:
         """How many jobs have no result."""
-        return len(self._rows.keys() - self.results.keys())
+        return len(self.rows.keys() - self.results.keys())
 
     def finish(self) -> None:
         """Write all results that there are in the order of the file."""
         found = [(job, self.results[job.id]) for job in self.jobs if job.id in self.results]
         for job, result in found:
             self.show(result)
-            if not self._as_json:
-                self._write(result_text(result, job.number))
+            if not self.as_json:
+                self.write(result_text(result, job.number))
         if self.file is not None:
             self.file.rewrite(self.jobs, self.results)
         # A run without a result leaves what others wrote.
-        if self._target is not None and found:
-            self._target.rewrite([fields_of(result, job, since=self.since) for job, result in found])
+        if self.target is not None and found:
+            self.target.rewrite([fields_of(result, job, since=self.since) for job, result in found])
 
     def summary(self, where: str) -> str:
         """What came of the batch, in a line: how many ended how, since when, time, cost, and where the files are."""

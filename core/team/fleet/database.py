@@ -43,10 +43,11 @@ SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, coalesce(nullif(s.worke
     s.owner::text, NOT s.shared AS private, s.state,
     left(coalesce(nullif(s.title, ''), j.query, ''), 400) AS title, left(s.activity, 400) AS activity,
     greatest(j.cost_usd, s.cost_usd) AS cost_usd, extract(epoch FROM s.started_at)::float8 AS started,
-    extract(epoch FROM s.finished_at)::float8 AS finished,
-    -- A job that gave its place back while it waits for a person has no worker that could be lost.
-    CASE WHEN j.state = 'needs_you' AND j.worker_id IS NULL THEN 'infinity'
-        ELSE extract(epoch FROM s.seen_at) END::float8 AS seen,
+    extract(epoch FROM s.finished_at)::float8 AS finished, extract(epoch FROM s.seen_at)::float8 AS seen,
+    -- A job that gave its place back while it waits for a person has no worker that could be lost. What a session does
+    -- may not show in its own row, as while a worker restores a large one.
+    CASE WHEN j.state = 'needs_you' AND j.worker_id IS NULL THEN 'infinity' ELSE extract(epoch FROM
+        greatest(s.seen_at, (SELECT max(seen_at) FROM worker WHERE name = s.worker))) END::float8 AS heard,
     coalesce({_JOB_STATE}, '') AS job_state, left(coalesce(j.error, ''), 400) AS error,
     coalesce(j.position, 0) AS position, coalesce(b.id, '') AS batch, coalesce({_NAME}, '') AS batch_name,
     (SELECT left(q.event, 20000) FROM question q WHERE q.session = s.id AND q.attempt = s.attempt
@@ -139,22 +140,14 @@ class DatabaseSessions:
                 for statement, most in _READ.items()
             ]
             ((now,),) = await rows_of(connection, _NOW)
+        rows = [_row_of(row, now) for row in sessions]
+        rows += [
+            msgspec.convert(_cleaned(row) | {"id": f"job:{row['id']}", "job": row["id"]}, FleetRow)
+            for row in waiting
+        ]
         known = tuple(msgspec.convert(_cleaned(row), FleetWorker) for row in workers)
-        # What its session does may not show in its own row, as while a worker restores a large one.
-        heard = {each.name: each.seen for each in known}
-        seen = (max(row["seen"], heard.get(row["where"], row["seen"])) for row in sessions)
-        rows = (
-            *(
-                _with_silence(_row_of(row), now - last, last)
-                for row, last in zip(sessions, seen, strict=True)
-            ),
-            *(
-                msgspec.convert(_cleaned(row) | {"id": f"job:{row['id']}", "job": row["id"]}, FleetRow)
-                for row in waiting
-            ),
-        )
         listed = tuple(msgspec.convert(_cleaned(row) | row["jobs"], FleetBatch) for row in batches)
-        self.fleet = Fleet(rows=rows, batches=listed, workers=known)
+        self.fleet = Fleet(rows=tuple(rows), batches=listed, workers=known)
         self._changed()
 
 
@@ -180,7 +173,8 @@ def _cleaned(row: _Row) -> _Row:
     }
 
 
-def _row_of(row: _Row) -> FleetRow:
+def _row_of(row: _Row, now: float = 0.0) -> FleetRow:
+    """The row of a session, which may be lost `now`, in seconds since the epoch by the clock of the server."""
     shown = _state_of(row)
     known = _cleaned(row) | {"id": f"team:{row['id']}", "session": row["id"], "state": shown}
     if shown == "needs_you" and row["question"] is not None:
@@ -193,20 +187,13 @@ def _row_of(row: _Row) -> FleetRow:
         known["activity"] = " · ".join(filter(None, (what, known["activity"])))
     if row["finished"] is None and shown in ("done", "failed", "cancelled"):
         known["finished"] = row["seen"]
+    silence = now - row["heard"]
+    if silence > ALIVE_SECONDS and shown in _ALIVE:
+        gone = not row["job"] and silence > 86_400.0
+        known["state"] = "crashed" if gone else "lost"
+        known["activity"] = f"not seen for {live_duration(silence)}"
+        known["finished"] = row["heard"]
     return msgspec.convert(known, FleetRow)
-
-
-def _with_silence(row: FleetRow, seconds: float, seen: float) -> FleetRow:
-    """The row of a session that was heard of so many seconds ago."""
-    if seconds <= ALIVE_SECONDS or row.state not in _ALIVE:
-        return row
-    gone = not row.job and seconds > 86_400.0
-    return msgspec.structs.replace(
-        row,
-        state="crashed" if gone else "lost",
-        activity=f"not seen for {live_duration(seconds)}",
-        finished=seen,
-    )
 
 
 def _state_of(row: _Row) -> FleetState:

@@ -6,8 +6,7 @@ What a role may do is decided by the database: a member changes what is its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
@@ -17,27 +16,6 @@ from ua_tui.core.text import clean_line
 
 Operation = Literal["cancel", "pause", "resume", "retry"]
 """`cancel` ends jobs, `pause` and `resume` hold those that wait, `retry` runs jobs again that did not succeed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attention:
-    """Something that a person has to look at.
-
-    Attributes:
-        kind: whether a job waits for a person, nobody knows whether an action succeeded, or a schedule did not run.
-        session: the id of the session.
-        query: the query, or the name of the schedule.
-        what: the tool of the action, or why the job waits or the schedule did not run.
-        since: when it began, in seconds since the epoch.
-    """
-
-    kind: Literal["needs_you", "unknown_outcome", "did_not_run"]
-    job: str
-    session: str
-    owner: str
-    query: str
-    what: str
-    since: float
 
 
 class Operations:
@@ -94,16 +72,21 @@ class Operations:
             )
         return [(kind, id_) for kind, id_, _ in rows]
 
-    async def attention(self) -> list[Attention]:
-        """What a person has to look at, the oldest first."""
-        rows = await fetch(self._address, _ATTENTION)
+    async def attention(self) -> list[Any]:
+        """What a person has to look at, the oldest first.
+
+        Its `kind` says whether a job waits for a person (`needs_you`), nobody knows whether an action succeeded
+        (`unknown_outcome`), or a schedule did not run (`did_not_run`). `query` is the query, or the name of the
+        schedule, `what` the tool of the action, or why the others wait or did not run, and `since` when it began, in
+        seconds since the epoch.
+        """
         return [
-            Attention(
-                **row._asdict()
-                | {"owner": clean_line(row.owner, 60)}
-                | {name: clean_line(getattr(row, name), 200) for name in ("query", "what")}
+            row._replace(
+                owner=clean_line(row.owner, 60),
+                query=clean_line(row.query, 200),
+                what=clean_line(row.what, 200),
             )
-            for row in rows
+            for row in await fetch(self._address, _ATTENTION)
         ]
 
     async def check(self, names: Sequence[str]) -> int:
@@ -118,21 +101,19 @@ class Operations:
         count = 0
         async with connected(self._address) as db, db.transaction():
             for name in names:
-                found = await rows_of(db, _FIND_LISTED, {"name": name})
-                if await rows_of(db, _LATE, (name,)):
+                ((found, checked, is_late),) = await rows_of(db, _CHECK, {"name": name})
+                if is_late:
                     raise TeamError(
                         f"the schedule {clean_line(name, 80)!r} is late because no worker is alive: start one with "
                         "`ua-tui worker`; until then the schedule cannot be marked as checked"
                     )
-                missed = await db.execute(_CHECK_SCHEDULES, (name,))
                 if not found:
                     raise TeamError(
                         f"the team's database {self._address} has no session, job or schedule "
                         f"{clean_line(name, 80)!r}: `ua-tui team attention` lists them"
                     )
-                done = await db.execute(_CHECK, ([each for (each,) in found],))
-                count += done.rowcount + missed.rowcount
-        return count
+                count += checked
+        return int(count)
 
     async def remove_schedules(self, names: Sequence[str]) -> list[str]:
         """Remove the schedules of these names: its own, or else others that this role may remove; returns their names.
@@ -229,24 +210,27 @@ SELECT 'did_not_run', '', '', owner::text, name, why, extract(epoch FROM missed)
 FROM ({SCHEDULES}) AS s WHERE missed IS NOT NULL
 ORDER BY since
 """  # noqa: S608 -- made of constants
-_FIND_LISTED = """
-SELECT id FROM session WHERE %(name)s IN (id, job)
-    OR length(%(name)s) >= 8 AND (starts_with(id, %(name)s) OR starts_with(job, %(name)s))
-UNION ALL SELECT id FROM job WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
-UNION ALL SELECT name FROM schedule WHERE name = %(name)s
-"""
-_CHECK = b"""
-UPDATE action a SET checked_by = current_user FROM session s
-WHERE s.id = a.session AND s.id = ANY(%s) AND a.state = 'running'
-    AND a.checked_by IS NULL AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL)
-"""
-_LATE = f"SELECT name FROM ({SCHEDULES}) AS s WHERE name = %s AND is_late"  # noqa: S608 -- made of constants
+_CHECK = f"""
+WITH found AS (
+    SELECT id FROM session WHERE %(name)s IN (id, job)
+        OR length(%(name)s) >= 8 AND (starts_with(id, %(name)s) OR starts_with(job, %(name)s))
+    UNION ALL SELECT id FROM job WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
+    UNION ALL SELECT name FROM schedule WHERE name = %(name)s
+), checked AS (
+    UPDATE action a SET checked_by = current_user FROM session s
+    WHERE s.id = a.session AND s.id IN (SELECT id FROM found) AND a.state = 'running'
+        AND a.checked_by IS NULL AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL)
+    RETURNING a.session
+), missed AS (
+    UPDATE schedule SET missed_at = NULL WHERE name = %(name)s AND missed_at IS NOT NULL RETURNING name
+) SELECT EXISTS (SELECT FROM found) AS found, (SELECT count(*) FROM checked) + (SELECT count(*) FROM missed) AS checked,
+    EXISTS (SELECT FROM ({SCHEDULES}) AS s WHERE name = %(name)s AND is_late) AS is_late
+"""  # noqa: S608 -- made of constants
 _REMOVE_SCHEDULES = """
 DELETE FROM schedule s WHERE name = ANY(%s) AND (owner = current_user
     OR NOT EXISTS (SELECT FROM schedule o WHERE o.name = s.name AND o.owner = current_user))
 RETURNING name, owner::text
 """
-_CHECK_SCHEDULES = b"UPDATE schedule SET missed_at = NULL WHERE name = %s AND missed_at IS NOT NULL"
 _PRUNE_BATCHES = b"""
 DELETE FROM batch b WHERE submitted_at < now() - make_interval(secs => %(days)s * 86400)
     AND NOT EXISTS (SELECT FROM batch_job n JOIN job j ON j.id = n.job WHERE n.batch = b.id

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -43,25 +43,6 @@ _LOST = (
     f"its worker was lost {MOST_LOST} times while it ran: it may need more memory than a worker has; "
     "`ua-tui team retry` runs it again"
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Beat:
-    """What a worker learns with its heartbeat.
-
-    Attributes:
-        version: that of the tables.
-        known: the sessions of the jobs that it runs, as the database knows it.
-        freed: how many jobs of lost workers wait again.
-        failed: how many failed, as their workers were lost too often.
-        draining: whether somebody wants the worker to end when its jobs are over.
-    """
-
-    version: int | None
-    known: set[SessionId]
-    freed: int
-    failed: int
-    draining: bool
 
 
 class PostgresJobs:
@@ -209,8 +190,14 @@ class PostgresJobs:
         )
         return int(number)
 
-    async def beat(self, worker_id: int, name: str, version: str, parallel: int, running: int) -> Beat:
-        """Send the heartbeat of a worker, also of one that was taken for lost and is back, and free lost jobs."""
+    async def beat(
+        self, worker_id: int, name: str, version: str, parallel: int, running: int
+    ) -> tuple[Any, set[SessionId], Counter[str]]:
+        """Send the heartbeat of a worker, also of one that was taken for lost and is back, and free lost jobs.
+
+        Returns the `version` of the tables and whether the worker is `draining`, the sessions of the jobs that it runs,
+        as the database knows it, and how many jobs of lost workers are `waiting` again or `failed`.
+        """
         async with connected(self._address, BEAT_SECONDS) as db:
             (beat,) = await rows_of(db, _BEAT, (worker_id, name, version, parallel, running))
             known = await rows_of(
@@ -220,14 +207,8 @@ class PostgresJobs:
                 (worker_id,),
             )
             freed = await rows_of(db, "SELECT free_jobs(%s, %s, %s)", (ALIVE_SECONDS, MOST_LOST, _LOST))
-        states = [state for (state,) in freed]
-        return Beat(
-            version=beat.version,
-            known={SessionId(**row._asdict()) for row in known},
-            freed=states.count("waiting"),
-            failed=states.count("failed"),
-            draining=beat.draining,
-        )
+        sessions = {SessionId(**row._asdict()) for row in known}
+        return beat, sessions, Counter(state for (state,) in freed)
 
     async def remove_worker(self, worker_id: int) -> None:
         """Remove a worker that ends."""

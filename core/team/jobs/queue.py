@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -73,6 +73,7 @@ class _Running:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+@dataclass(eq=False)
 class QueueWorker:
     """Runs jobs of a team until it is stopped, some at a time.
 
@@ -88,58 +89,45 @@ class QueueWorker:
         clock: gives the seconds by which contact with the database is judged.
     """
 
-    _jobs: PostgresJobs
-    _beats: PostgresJobs
-    _connections: Connections
-
-    def __init__(
-        self,
-        address: Address,
-        run: RunJob,
-        *,
-        parallel: int = 1,
-        only_demo: bool = False,
-        folder: Path | None = None,
-        grace: float = 60.0,
-        report: Report = log.info,
-        beat: float = 5.0,
-        name: str = "",
-        clock: Callable[[], float] = _clock,
-    ) -> None:
-        self._address = address
-        self._run_job = run
-        self._parallel = parallel
-        self._only_demo = only_demo
-        self._folder = folder
-        self._refused = ""
-        self._grace = grace
-        self._report = report
-        self._pause = beat
-        self._name = name or worker_name()
-        self._id = 0
-        self._running: dict[tuple[str, int], _Running] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._stopping = asyncio.Event()
-        self._is_stopped = self._is_claiming = False
-        self._wake = asyncio.Event()
-        self._clock = clock
-        self._contact = clock()
-        self._out_of_contact = False
-        self._problem: TeamError | None = None
+    address: Address
+    run: RunJob
+    _: KW_ONLY
+    parallel: int = 1
+    only_demo: bool = False
+    folder: Path | None = None
+    grace: float = 60.0
+    report: Report = log.info
+    beat: float = 5.0
+    name: str = field(default_factory=worker_name)
+    clock: Callable[[], float] = _clock
+    _jobs: PostgresJobs = field(init=False)
+    _beats: PostgresJobs = field(init=False)
+    _connections: Connections = field(init=False)
+    _refused: str = field(default="", init=False)
+    _id: int = field(default=0, init=False)
+    _running: dict[tuple[str, int], _Running] = field(default_factory=dict, init=False)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _is_stopped: bool = field(default=False, init=False)
+    _is_claiming: bool = field(default=False, init=False)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _contact: float = field(default=0.0, init=False)
+    _out_of_contact: bool = field(default=False, init=False)
+    _problem: TeamError | None = field(default=None, init=False)
 
     def stop(self) -> None:
         """Claim nothing more, let the tool calls in flight end, hand the jobs back, and end."""
-        if self._running and self._grace > 0:
-            self._report(
+        if self._running and self.grace > 0:
+            self.report(
                 f"stopping: no more jobs are claimed; the calls of {quantity(len(self._running), 'job')} in flight "
-                f"have {self._grace:.0f} s to finish, then the jobs are handed back; a second signal stops at once"
+                f"have {self.grace:.0f} s to finish, then the jobs are handed back; a second signal stops at once"
             )
         self._is_stopped = True
         self._stopping.set()
         self._wake.set()
         for each in self._running.values():
             each.stop.soon.set()
-        asyncio.get_running_loop().call_later(self._grace, self._end_all)
+        asyncio.get_running_loop().call_later(self.grace, self._end_all)
 
     def drain(self, problem: TeamError | None = None) -> None:
         """Claim nothing more, and end when the jobs that run are over."""
@@ -157,14 +145,14 @@ class QueueWorker:
         # What the pool reports is either handled here or meant for programmers.
         logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
         # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
-        own = replace(self._address, connections=None)
-        async with sharing(self._address, 2) as shared, sharing(own, 1, BEAT_SECONDS) as own:
+        own = replace(self.address, connections=None)
+        async with sharing(self.address, 2) as shared, sharing(own, 1, BEAT_SECONDS) as own:
             self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own)
             assert shared.connections is not None
             self._connections = shared.connections
             await self._check_rights()
-            self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)
-            self._contact = self._clock()
+            self._id = await self._jobs.add_worker(self.name, VERSION, self.parallel)
+            self._contact = self.clock()
             end_listening = self._connections.listener.subscribe(self._handle_notice)
             side = [
                 asyncio.create_task(each()) for each in (self._beat, self._watch_contact, self._submit_due)
@@ -187,7 +175,7 @@ class QueueWorker:
             rights, user = await read_rights(db), clean_line(db.info.user, 60)
         if rights not in ("owner", "worker"):
             raise TeamError(
-                f"in the team's database {self._address}, {user} may not run jobs: connect as the owner of the tables, "
+                f"in the team's database {self.address}, {user} may not run jobs: connect as the owner of the tables, "
                 f"or as a member of that role (GRANT OWNER TO {user} in psql)"
             )
 
@@ -205,7 +193,7 @@ class QueueWorker:
         """Claim jobs while there is place, when one may have come, and with every heartbeat."""
         while not self._stopping.is_set():
             self._wake.clear()
-            while len(self._running) < self._parallel and not self._stopping.is_set():
+            while len(self._running) < self.parallel and not self._stopping.is_set():
                 claim = await self._claim()
                 if claim is None:
                     break
@@ -214,14 +202,14 @@ class QueueWorker:
                 task = asyncio.create_task(self._run(running))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            await pause(self._pause, self._wake)
+            await pause(self.beat, self._wake)
             # Anybody in the database can announce something.
             await pause(0.02)
 
     async def _claim(self) -> JobClaim | None:
         if (
             self._out_of_contact
-            or self._clock() - self._contact > SILENCE_SECONDS
+            or self.clock() - self._contact > SILENCE_SECONDS
             or self._connections.is_short
             or not await self._can_begin()
         ):
@@ -229,7 +217,7 @@ class QueueWorker:
         self._is_claiming = True
         try:
             # One that was claimed by a statement whose answer was lost is handed back later.
-            return await self._jobs.claim(self._id, self._name, only_demo=self._only_demo)
+            return await self._jobs.claim(self._id, self.name, only_demo=self.only_demo)
         except (TeamError, OSError, TimeoutError) as error:
             self._note_away(error)
             return None
@@ -238,12 +226,12 @@ class QueueWorker:
 
     async def _can_begin(self) -> bool:
         """Whether sessions can begin here; otherwise each fails at once, and this machine takes all jobs of a team."""
-        if self._folder is None:
+        if self.folder is None:
             return True
-        before, self._refused = self._refused, await asyncio.to_thread(_problem_of, self._folder)
+        before, self._refused = self._refused, await asyncio.to_thread(_problem_of, self.folder)
         if self._refused != before:
             problem = self._refused and f"{self._refused}; until then, no jobs are claimed"
-            self._report(problem or "jobs are claimed again")
+            self.report(problem or "jobs are claimed again")
         return not self._refused
 
     async def _run(self, running: _Running) -> None:
@@ -256,11 +244,11 @@ class QueueWorker:
                     # It was freed while the database could not be reached from here.
                     each.stop.set()
                     await each.over.wait()
-            outcome = await run_to_end(self._run_job, claim, running.stop, self._report)
+            outcome = await run_to_end(self.run, claim, running.stop, self.report)
             # It is over: nobody stops it any more while that is recorded.
             running.stop.set()
             if outcome.state == "put_off":
-                self._report(f"the workers of the team will claim no jobs for {PUT_OFF_SECONDS:.0f} s")
+                self.report(f"the workers of the team will claim no jobs for {PUT_OFF_SECONDS:.0f} s")
             if not await self._finish(claim, outcome) and outcome.state != "waiting":
                 log.warning("job %s now belongs to another worker: its end was not recorded", claim.job.id)
         finally:
@@ -280,8 +268,8 @@ class QueueWorker:
                     return False
                 self._note_away(error)
             if self._stopping.is_set():
-                until = until or self._clock() + _LAST_SECONDS
-                if self._clock() > until:
+                until = until or self.clock() + _LAST_SECONDS
+                if self.clock() > until:
                     return False
             await pause(_AGAIN_SECONDS)
 
@@ -290,43 +278,43 @@ class QueueWorker:
     def _note_away(self, error: Exception) -> None:
         if not self._out_of_contact:
             self._out_of_contact = True
-            self._report(
+            self.report(
                 f"the team's database cannot be reached: {describe(error).problem}; nothing is claimed; trying again"
             )
 
     async def _beat(self) -> None:
         before: set[tuple[tuple[str, int], bool]] = set()
         while True:
-            sent = self._clock()
+            sent = self.clock()
             try:
-                beat = await self._beats.beat(
-                    self._id, self._name, VERSION, self._parallel, len(self._running)
+                worker, sessions, freed = await self._beats.beat(
+                    self._id, self.name, VERSION, self.parallel, len(self._running)
                 )
             except Exception as error:
                 self._note_away(error)
-                await pause(min(1.0, self._pause))
+                await pause(min(1.0, self.beat))
                 continue
             self._contact = sent
             if self._out_of_contact:
                 self._out_of_contact = False
-                self._report("the team's database can be reached again")
+                self.report("the team's database can be reached again")
             if not self._stopping.is_set():
                 try:
-                    check_version(beat.version, self._address)
+                    check_version(worker.version, self.address)
                 except TeamError as error:
-                    self._report(f"{error}; this worker ends when its jobs have ended")
+                    self.report(f"{error}; this worker ends when its jobs have ended")
                     self.drain(error)
-                if beat.draining:
+                if worker.draining:
                     jobs = quantity(len(self._running), "job")
-                    self._report(f"draining: no more jobs are claimed; this worker ends after its {jobs}")
+                    self.report(f"draining: no more jobs are claimed; this worker ends after its {jobs}")
                     self.drain()
-            if beat.freed:
-                self._report(f"{quantity(beat.freed, 'job')} of lost workers queued again")
-            if beat.failed:
-                self._report(
-                    f"{quantity(beat.failed, 'job')} failed, because their workers were lost repeatedly"
+            if freed["waiting"]:
+                self.report(f"{quantity(freed['waiting'], 'job')} of lost workers queued again")
+            if freed["failed"]:
+                self.report(
+                    f"{quantity(freed['failed'], 'job')} failed, because their workers were lost repeatedly"
                 )
-            known = {each.key: each for each in beat.known}
+            known = {each.key: each for each in sessions}
             differing = {(key, key in known) for key in known.keys() ^ self._running.keys()}
             # Twice: one that was claimed just now may be known only here, or only there. First what another one has.
             for key, is_known in sorted(differing & before, key=lambda each: each[1]):
@@ -338,32 +326,32 @@ class QueueWorker:
                     with suppress(TeamError, OSError, TimeoutError):
                         await self._beats.record(known[key], "waiting")
                 elif (running := self._running.get(key)) is not None and not running.stop.is_set():
-                    self._report(
+                    self.report(
                         f"job {running.claim.job.id[:8]} is stopped: another worker has taken it over"
                     )
                     running.stop.set()
             before = differing
-            await pause(self._pause)
+            await pause(self.beat)
 
     async def _submit_due(self) -> None:
         """Submit what schedules have due."""
         while True:
             with suppress(TeamError, OSError, TimeoutError):
                 while not (self._stopping.is_set() or self._out_of_contact):
-                    if (line := await run_due(self._jobs, self._address)) is None:
+                    if (line := await run_due(self._jobs, self.address)) is None:
                         break
-                    self._report(line)
-            await pause(self._pause)
+                    self.report(line)
+            await pause(self.beat)
 
     async def _watch_contact(self) -> None:
         while True:
             at_work = [each for each in self._running.values() if not each.stop.is_set()]
-            if at_work and self._clock() - self._contact > SILENCE_SECONDS:
+            if at_work and self.clock() - self._contact > SILENCE_SECONDS:
                 # To cancel each statement that waits would take another connection, also to where nothing arrives.
                 self._connections.shut_down()
                 for each in at_work:
-                    self._report(
+                    self.report(
                         f"job {each.claim.job.id[:8]} is stopped: the team's database was unreachable for too long"
                     )
                     each.stop.set()
-            await pause(self._pause / 10)
+            await pause(self.beat / 10)

@@ -16,7 +16,7 @@ from ua_tui.core.postgres.schema import LATEST, check_version, grant, limit, mig
 from ua_tui.core.postgres.state import WorkState, read_version, read_work
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.team.fleet.rows import describe_counts
-from ua_tui.core.team.jobs.operations import Attention, Operations
+from ua_tui.core.team.jobs.operations import Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, amount, team_address
 from ua_tui.tui.cli.output import print_json, print_line
@@ -136,9 +136,9 @@ def _limit(address: Address, args: argparse.Namespace) -> None:
         print_line(f"{clean_line(user, 100)}: {' · '.join(filter(None, parts)) or 'no limits'}")
 
 
-def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
+def _show_attention(found: Sequence[Any], *, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json([each._asdict() for each in found])
         return
     for each in found:
         ago = duration(max(time.time() - each.since, 0.0))
