@@ -17,7 +17,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import Job, JobClaim, Outcome, SessionId
-from ua_tui.tui.team.job_session import run_job
+from ua_tui.tui.team.job_session import JobRun
 
 SEND, ALLOWED = "mcp__outbox__send_message", "send_message(to=ann@example.com)"
 
@@ -88,13 +88,13 @@ async def run(
     stop: JobStop | None = None,
 ) -> Outcome:
     """Run a job."""
-    return await run_job(
+    return await JobRun(
         claim,
         stop or JobStop(),
         settings=settings,
         note=(store or NoteStore()).note,
         address=address,
-    )
+    ).work()
 
 
 def tool_results(body: Mapping[str, Any]) -> list[str]:

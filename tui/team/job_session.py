@@ -1,6 +1,6 @@
 """One job as a session: it is begun, or resumed where an earlier worker was lost, and runs without a screen.
 
-Start at `run_job`. Several jobs run in one event loop; each is run in a task of its own.
+Start at `JobRun.work`. Several jobs run in one event loop; each is run in a task of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -97,17 +97,9 @@ CLOSE_SECONDS = 5.0
 _closing: set[asyncio.Task[None]] = set()
 
 
-async def run_job(
-    claim: JobClaim,
-    stop: JobStop,
-    *,
-    settings: Settings,
-    note: Note,
-    address: Address | None,
-) -> Outcome:
-    """Run a job to its end; nothing runs if an earlier attempt was answered and only its end was not recorded.
-
-    One that was lost or left is `waiting`: whoever resumes it records its end.
+@dataclass
+class JobRun:
+    """One attempt at a job, which `work` runs to its end.
 
     Args:
         claim: the job; an attempt above 1 resumes its session.
@@ -118,49 +110,54 @@ async def run_job(
         address: the team's database, to which the session is copied, and where people are asked and commands come from;
             None for the jobs of this machine, of which the folder of the session has that.
     """
-    run = _JobRun(claim, stop, settings, note, address)
 
-    async def leave() -> None:
-        await stop.soon.wait()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PARKING_SECONDS if run.parked else None):
-                await run.leave()
-
-    outcome = await until(run.run(), until(leave(), stop.wait()))
-    if outcome is not None:
-        return outcome
-    if run.parked and not stop.is_set():
-        return run.outcome("parked", run.parked)
-    return Outcome(state="waiting", error=run.left)
-
-
-@dataclass
-class _JobRun:
-    """One attempt at a job."""
-
-    _claim: JobClaim
-    _stop: JobStop
-    _settings: Settings
-    _note_at: Note
-    _address: Address | None
+    claim: JobClaim
+    stop: JobStop
+    _: KW_ONLY
+    settings: Settings
+    note: Note
+    address: Address | None
     ledger: SessionActions = field(init=False)
-    left: str = ""
-    parked: str = ""
-    _progress: JobProgress = field(default_factory=JobProgress)
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
-    _unknown: tuple[str, ...] = ()
-    _noted: tuple[str, float | None, str] | None = None
-    _folder: str = ""
-    _held: Workspace | None = None
+    left: str = field(default="", init=False)
+    parked: str = field(default="", init=False)
+    _progress: JobProgress = field(default_factory=JobProgress, init=False)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _unknown: tuple[str, ...] = field(default=(), init=False)
+    _noted: tuple[str, float | None, str] | None = field(default=None, init=False)
+    _folder: str = field(default="", init=False)
+    _held: Workspace | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        session = self._claim.session
+        session = self.claim.session
         self.ledger = (
             FolderActions(session, on_superseded=self._handle_superseded)
-            if self._address is None
-            else SessionActions(self._address, session, on_superseded=self._handle_superseded)
+            if self.address is None
+            else SessionActions(self.address, session, on_superseded=self._handle_superseded)
         )
         self._relay = QuestionRelay(self._changed.set)
+
+    async def work(self) -> Outcome:
+        """Run the job to its end; nothing runs if an earlier attempt was answered and only its end was not recorded.
+
+        One that was lost or left is `waiting`: whoever resumes it records its end.
+        """
+        outcome = await until(self.run(), until(self._leave(), self.stop.wait()))
+        if outcome is not None:
+            return outcome
+        if self.parked and not self.stop.is_set():
+            return self.outcome("parked", self.parked)
+        return Outcome(state="waiting", error=self.left)
+
+    async def _leave(self) -> None:
+        """Once the job is to end soon let nothing more begin, and wait for the actions that run.
+
+        What people answer then is for the next attempt.
+        """
+        await self.stop.soon.wait()
+        self._relay.is_leaving = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PARKING_SECONDS if self.parked else None):
+                await self.ledger.leave()
 
     async def run(self) -> Outcome:
         """Run the job; every failure is an outcome."""
@@ -169,22 +166,17 @@ class _JobRun:
         except (UniversalAgentError, OSError) as error:
             return self._failed(str(error) or type(error).__name__)
         except Exception as error:
-            log.exception("the job %s failed", self._claim.job.id)
+            log.exception("the job %s failed", self.claim.job.id)
             return self._failed(f"{type(error).__name__}: {error}")
         finally:
             self._release()
 
-    async def leave(self) -> None:
-        """Let nothing more begin, and wait for the actions that run; what people answer now is for the next attempt."""
-        self._relay.is_leaving = True
-        await self.ledger.leave()
-
     def _handle_superseded(self, why: str) -> None:
         self.left = why
-        self._stop.set()
+        self.stop.set()
 
     def _failed(self, why: str) -> Outcome:
-        redactor = Redactor(secrets(self._settings, os.environ))
+        redactor = Redactor(secrets(self.settings, os.environ))
         return self.outcome("failed", clean_line(redactor.redact(why), 500))
 
     def outcome(
@@ -212,27 +204,27 @@ class _JobRun:
         )
 
     async def _run(self) -> Outcome:
-        job = self._claim.job
+        job = self.claim.job
         settings, asks = await asyncio.to_thread(
             settings_for_job,
-            self._settings,
+            self.settings,
             job.settings,
-            self._claim.limit_usd,
-            of_team=self._address is not None,
+            self.claim.limit_usd,
+            of_team=self.address is not None,
         )
-        if self._address is not None:
-            knowledge, owner = settings.knowledge, self._claim.session.owner
+        if self.address is not None:
+            knowledge, owner = settings.knowledge, self.claim.session.owner
             if isinstance(knowledge, Address) and owner is not None:
                 # What is private is seen by workers, but not by the jobs of others.
                 knowledge = knowledge.reading_for(owner)
-            settings = replace(settings, team=self._address.url, knowledge=knowledge)
+            settings = replace(settings, team=self.address.url, knowledge=knowledge)
         folder = await self._earlier_folder(settings)
-        if isinstance(self.ledger, FolderActions) and self._claim.folder:
-            await self.ledger.open(Path(self._claim.folder))
+        if isinstance(self.ledger, FolderActions) and self.claim.folder:
+            await self.ledger.open(Path(self.claim.folder))
             self._unknown = tuple(dict.fromkeys(await self._earlier_tools("running")))
         if self._progress.succeeded:
             return self.outcome("done")
-        text, resume = self._claim.job.query, None
+        text, resume = self.claim.job.query, None
         if folder is not None:
             await self._hold(folder, settings.workspace_base)
             named = {*job.settings, "max_cost_usd"}
@@ -261,7 +253,7 @@ class _JobRun:
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
         from ua_tui.tui.compose import compose_session
 
-        of_team = self._address is not None
+        of_team = self.address is not None
         subscribers: list[Callable[[Event], None]] = [self._progress.handle_event]
         if interactive:
             subscribers.append(self._relay.handle_event)
@@ -271,16 +263,16 @@ class _JobRun:
             subscribers=subscribers,
             resume=resume,
             ledger=self.ledger,
-            team=self._claim.session if of_team else None,
-            team_address=self._address,
-            files_elsewhere=self._settings.allow if of_team else None,
+            team=self.claim.session if of_team else None,
+            team_address=self.address,
+            files_elsewhere=self.settings.allow if of_team else None,
         )
 
     # -- an earlier attempt -----------------------------------------------------------------------
 
     async def _earlier_folder(self, settings: Settings) -> Path | None:
         """The folder of the earlier attempt, and how far it came; None if there was none that began a session."""
-        if self._claim.session.attempt == 1:
+        if self.claim.session.attempt == 1:
             return None
         folder = await self._restored(settings.workspace_base)
         if folder is None:
@@ -299,12 +291,12 @@ class _JobRun:
         return folder
 
     async def _restored(self, base: Path) -> Path | None:
-        if self._address is None:
-            folder = Path(self._claim.folder) if self._claim.folder else None
+        if self.address is None:
+            folder = Path(self.claim.folder) if self.claim.folder else None
             return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
         while True:
             try:
-                self._held = await restored_workspace(self._address, self._claim.session.id, base)
+                self._held = await restored_workspace(self.address, self.claim.session.id, base)
                 return self._held.path
             except TeamError as error:
                 if error.__cause__ is None:
@@ -347,7 +339,7 @@ class _JobRun:
         """The query for a new conversation, with what ran in the one that is gone."""
         ran = "These calls ran before the conversation was lost, and do not run again with the same arguments"
         unknown = "It is not known whether these succeeded"
-        parts = [self._claim.job.query]
+        parts = [self.claim.job.query]
         for words, states in ((ran, ("done", "failed")), (unknown, ("running",))):
             tools = [clean_line(each, 200) for each in await self._earlier_tools(*states)]
             if tools:
@@ -370,8 +362,8 @@ class _JobRun:
                 return self._failed(self._progress.failure or "the agent could not be started")
             mailbox: Mailbox = (
                 LocalMailbox(session.workspace.path)
-                if self._address is None
-                else PostgresMailbox(self._address, self._claim.session)
+                if self.address is None
+                else PostgresMailbox(self.address, self.claim.session)
             )
             tasks.append(asyncio.create_task(self._relay.run(session, mailbox)))
             outcome = await self._ask(session, text)
@@ -392,7 +384,7 @@ class _JobRun:
             raise SettingsError(problem)
         waiting = session.queued
         session.queue.change(
-            waiting, [each for each in waiting if each != self._claim.job.query and not is_own(each)]
+            waiting, [each for each in waiting if each != self.claim.job.query and not is_own(each)]
         )
         session.submit(text)
         await session.wait_idle()
@@ -441,10 +433,10 @@ class _JobRun:
                 began, asked = began + (now - asked if asked else 0.0), 0.0
             elif not asked:
                 asked = now
-            if self._address is not None and (why := _overdue(now - (asked or now), (asked or now) - began)):
+            if self.address is not None and (why := _overdue(now - (asked or now), (asked or now) - began)):
                 self._relay.keeps_questions = True
                 self.parked = why
-                self._stop.soon.set()
+                self.stop.soon.set()
 
     async def _note(self) -> None:
         state: Literal["running", "needs_you"] = "needs_you" if self._relay.needs_you else "running"
@@ -452,8 +444,8 @@ class _JobRun:
         if now == self._noted:
             return
         try:
-            if not await self._note_at(self._claim.session, state, now[1], now[2]):
-                self._stop.set()
+            if not await self.note(self.claim.session, state, now[1], now[2]):
+                self.stop.set()
         except TeamError as error:
             log.warning("the state of the job is not recorded yet: %s", error)
             return

@@ -86,10 +86,7 @@ class LocalBatch:
 
     def plan(self) -> str:
         """Find out what is to be done; returns it in words."""
-        unique: dict[str, Job] = {}
-        for job in self.output.jobs:
-            unique.setdefault(job.id, job)
-        for job in unique.values():
+        for job, *_ in self.output.rows.values():
             known = self.file.known.get(job.id)
             self._costs[job.id] = known.cost_usd or 0.0 if known is not None else 0.0
             if known is None or (self.retry_failed and known.state != "done"):
@@ -252,7 +249,7 @@ class LocalBatch:
         self._put_off -= 1
 
     async def _run_session(self, running: _Running, claim: JobClaim, stop: JobStop) -> Outcome:
-        from ua_tui.tui.team.job_session import run_job
+        from ua_tui.tui.team.job_session import JobRun
 
         async def note(
             _session: SessionId, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str
@@ -264,4 +261,4 @@ class LocalBatch:
             self._report()
             return True
 
-        return await run_job(claim, stop, settings=self.settings, note=note, address=None)
+        return await JobRun(claim, stop, settings=self.settings, note=note, address=None).work()

@@ -26,7 +26,7 @@ from ua_tui.core.team.progress import JobProgress, read_progress
 from ua_tui.core.team.records import Job, JobClaim, Outcome, SessionId
 from ua_tui.tui import compose
 from ua_tui.tui.team import job_session
-from ua_tui.tui.team.job_session import run_job
+from ua_tui.tui.team.job_session import JobRun
 
 
 async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
@@ -35,19 +35,21 @@ async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
     add_session(team_database)
     begun, free = asyncio.Event(), asyncio.Event()
 
-    async def act(run: job_session._JobRun) -> Outcome:
+    async def act(run: job_session.JobRun) -> Outcome:
         await run.ledger.begin({"key": "mcp__mail__send"}, "call", lambda: False)
         run.parked = "it has been running for 2h"
-        run._stop.soon.set()
+        run.stop.soon.set()
         begun.set()
         await free.wait()
         await run.ledger.finish("call", ok=True, result="sent")
         return await asyncio.Future()
 
-    monkeypatch.setattr(job_session._JobRun, "run", act)
+    monkeypatch.setattr(job_session.JobRun, "run", act)
     claim = JobClaim(job=Job(id="j1", query="Send it."), session=SESSION)
     address = Address.parse(team_database.url)
-    running = asyncio.create_task(run_job(claim, JobStop(), settings=Settings(), note=note, address=address))
+    running = asyncio.create_task(
+        JobRun(claim, JobStop(), settings=Settings(), note=note, address=address).work()
+    )
     await begun.wait()
     await run_ready()
     assert not running.done()
@@ -88,7 +90,7 @@ async def test_no_other_program_gets_at_the_folder_of_a_job_before_its_session(
         return real(settings, folder, **more)
 
     async def open_only(
-        _run: job_session._JobRun, settings: Settings, _interactive: bool, resume: Resume | None
+        _run: job_session.JobRun, settings: Settings, _interactive: bool, resume: Resume | None
     ) -> Any:
         assert resume is not None
         redactor = Redactor(["secret"])
@@ -97,15 +99,15 @@ async def test_no_other_program_gets_at_the_folder_of_a_job_before_its_session(
         assert opened[0].redactor is redactor
         return SimpleNamespace(workspace=opened[0])
 
-    async def run_session(run: job_session._JobRun, _session: object, _text: str) -> Outcome:
+    async def run_session(run: job_session.JobRun, _session: object, _text: str) -> Outcome:
         return run.outcome("done")
 
     read, real = read_progress, prepare_resume
     monkeypatch.setattr(job_session, "read_progress", progress_of)
     monkeypatch.setattr(job_session, "prepare_resume", prepare)
-    monkeypatch.setattr(job_session._JobRun, "_compose", open_only)
-    monkeypatch.setattr(job_session._JobRun, "_run_session", run_session)
-    outcome = await run_job(
+    monkeypatch.setattr(job_session.JobRun, "_compose", open_only)
+    monkeypatch.setattr(job_session.JobRun, "_run_session", run_session)
+    outcome = await JobRun(
         JobClaim(
             job=Job(id="j1", query="Send it."),
             session=SessionId(id="s1", attempt=2),
@@ -115,7 +117,7 @@ async def test_no_other_program_gets_at_the_folder_of_a_job_before_its_session(
         settings=Settings(workspace_base=base, api_key="sk-ant-1"),
         note=note,
         address=None if is_local else Address.parse(team_database.url),
-    )
+    ).work()
     assert (outcome.state, outcome.error, others) == ("done", "", [])
     assert outcome.folder == str(opened[0].path)
     # The session has the lock until it ends.
@@ -134,12 +136,12 @@ async def test_a_job_that_does_not_resume_leaves_the_folder_unlocked(
         raise WorkspaceError("no")
 
     monkeypatch.setattr(job_session, "prepare_resume", prepare)
-    outcome = await run_job(
+    outcome = await JobRun(
         JobClaim(job=Job(id="j1", query="Send it."), session=SessionId(id="s1", attempt=2)),
         JobStop(),
         settings=Settings(workspace_base=tmp_path / "b", api_key="sk-ant-1"),
         note=note,
         address=Address.parse(team_database.url),
-    )
+    ).work()
     assert (outcome.state, outcome.error) == ("failed", "no")
     assert not runs_elsewhere(Path(outcome.folder))

@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from ua_tui.core.errors import CredentialsError, SettingsError
@@ -24,7 +23,8 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.team.jobs.operations import Operations
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker
-from ua_tui.core.team.jobs.running import Report, RunJob
+from ua_tui.core.team.jobs.running import JobStop, Report, RunJob
+from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, optional_address, settings_of
 from ua_tui.tui.cli.output import print_line, quiet_libraries
@@ -92,7 +92,7 @@ async def run_worker(
         SettingsError: the health file cannot be written.
         TeamError: the jobs cannot be reached, or their tables are of another version.
     """
-    from ua_tui.tui.team.job_session import run_job
+    from ua_tui.tui.team.job_session import JobRun
 
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(touching(health_file))
@@ -100,12 +100,12 @@ async def run_worker(
         address = await stack.enter_async_context(sharing(address, 2 + parallel // 4))
         # Each session is copied to the database, and finds what the team found.
         knowledge = address if settings.knowledge == "on" else settings.knowledge
-        run_session = partial(
-            run_job,
-            settings=replace(settings, knowledge=knowledge),
-            note=PostgresJobs(address).record,
-            address=address,
-        )
+        given = replace(settings, knowledge=knowledge)
+        note = PostgresJobs(address).record
+
+        async def run_session(claim: JobClaim, stop: JobStop) -> Outcome:
+            return await JobRun(claim, stop, settings=given, note=note, address=address).work()
+
         # One machine without a key would take all jobs of a team, and each would fail.
         only_demo = run is None and not settings.has_credentials()
         worker = QueueWorker(
