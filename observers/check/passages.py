@@ -32,7 +32,7 @@ def order_of(one: Moment, other: Moment) -> int:
     """1 if the first value is the later one or the thing itself, -1 if it is the other way round, 0 if unknown."""
     by_role = one[0] - other[0]
     by_year = one[1] - other[1] if one[1] and other[1] else 0
-    return (by_role > 0) - (by_role < 0) or (by_year > 0) - (by_year < 0)
+    return (by_year > 0) - (by_year < 0) or (by_role > 0) - (by_role < 0)
 
 
 @dataclass
