@@ -399,7 +399,7 @@ def _masked_parts(
 
 
 _SIGN = re.compile("[:=：|]")
-_OPEN_END = re.compile(r"[!-~]+\Z")
+_OPEN_END = re.compile(r"(?<![!-~])[!-~]+\Z")
 _LONGEST_WAIT = 512
 _CONTEXT = 4_608
 
@@ -447,8 +447,9 @@ class StreamRedactor:
             self._is_undecided = 0 < end - name < _LONGEST_WAIT
             if self._is_undecided:
                 end = name
-        word = _OPEN_END.search(self._waiting[max(end - _LONGEST_WAIT, 0) : end])
-        if word and len(word[0]) < _LONGEST_WAIT:
+        word = _OPEN_END.search(self._waiting[max(end - _CONTEXT, 0) : end])
+        # Only the second dot of a JSON Web Token, which may come late, tells that it is one.
+        if word and len(word[0]) < (_CONTEXT if "eyJ" in word[0] else _LONGEST_WAIT):
             end -= len(word[0])
         return self._redactor.before_unfinished(self._waiting, end)
 

@@ -198,7 +198,8 @@ class SessionTexts:
                 call = result.call
                 # Which of its pages a crawl has read, its articles say.
                 is_crawl = isinstance(result.observation, CrawlObservation)
-                is_reader = (reads_pages(call.name) and not is_crawl) or call.name == "WebFetch"
+                is_fetch = call.name == "WebFetch" and not text.startswith("REDIRECT DETECTED:")
+                is_reader = (reads_pages(call.name) and not is_crawl) or is_fetch
                 url = self.journal.address_of(call.tool_use_id) if is_reader else ""
                 tools = dict.fromkeys(name for name, _ in runs_of(call) if name)
                 yield source_text(

@@ -61,7 +61,8 @@ def test_a_secret_cut_without_an_ellipsis_is_masked_at_the_end() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
 def test_pieces_never_hold_half_a_secret(size: int) -> None:
     redactor = Redactor([SECRET, PASSPHRASE])
-    for secret in (SECRET, "sk-ant-api03-abcdef0123", PASSPHRASE, "ghp_0123456789abcdefghijABCDEFG"):
+    token = f"eyJhbGciOiJIUzI1NiJ9.{'eyJzdWIiOiIxMjM0In0' * 60}.c2ln"
+    for secret in (SECRET, "sk-ant-api03-abcdef0123", PASSPHRASE, "ghp_0123456789abcdefghijABCDEFG", token):
         text = f"Use {secret}, or the correct way: password={secret} and\nthen 你好 wait."
         stream = StreamRedactor(redactor)
         pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]

@@ -367,6 +367,12 @@ def test_a_reader_that_was_redirected_has_read_both_addresses(session: ReadSessi
     assert links(session, "https://short.example/o", PAGE) == ["read", "read"]
 
 
+def test_a_page_that_was_only_redirected_elsewhere_was_not_read(session: ReadSession) -> None:
+    notice = f"REDIRECT DETECTED: The URL redirects to another location.\n\nRedirect URL: {PAGE}"
+    native(session, "WebFetch", {"url": "https://short.example/o"}, notice)
+    assert links(session, "https://short.example/o", PAGE) == ["never seen", "found"]
+
+
 def test_a_page_that_the_crawler_was_redirected_to_is_read_at_both_addresses(session: ReadSession) -> None:
     final = "https://animals.example/otters-2026"
     path = session.folder / article_path(PAGE)
