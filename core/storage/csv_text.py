@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from ua_tui.core.text import clean
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Signs of full width count in East Asia. A spreadsheet that is set to semicolons cuts the text at these, at tabs and,
+# as it does not see the quotation marks, at line breaks; the lists of Markdown stay as they are.
+_FORMULA = re.compile(r"(?<![^;\t])(?=[-+=@－＋＝＠])|\A(?=[\t\r])|(?<=\n)(?=[=@＝＠])")
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
@@ -21,15 +24,14 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
 
 
 def spreadsheet_cell(value: Any) -> str | int | float:
-    """Return a cell; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Return a cell; an apostrophe is before what a spreadsheet would take for a formula."""
     if value is None or isinstance(value, bool | int | float):
         return "" if value is None else value
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         value = "; ".join(value)
     text = clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    if text.startswith(_FORMULA):
-        try:
-            float(text)
-        except ValueError:
-            return f"'{text}"
+    try:
+        float(text)
+    except ValueError:
+        return _FORMULA.sub("'", text)
     return text

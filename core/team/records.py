@@ -120,12 +120,14 @@ class JobClaim(msgspec.Struct, frozen=True, kw_only=True):
         session: its session; an attempt above 1 means that an earlier worker was lost, and the session is resumed.
         limit_usd: what the session may cost in all, its earlier attempts included; None for no limit. That much of the
             limit of the batch is reserved for it.
+        spent_usd: what its earlier attempts have cost, whatever their journal says: its owner may have changed that.
         folder: the folder of the earlier attempt, where it was on this machine; None otherwise.
     """
 
     job: Job
     session: SessionId
     limit_usd: float | None = None
+    spent_usd: float = 0.0
     folder: str | None = None
 
 

@@ -124,6 +124,7 @@ class JobRun:
     _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _unknown: tuple[str, ...] = field(default=(), init=False)
     _noted: tuple[str, float | None, str] | None = field(default=None, init=False)
+    _unseen_usd: float = field(default=0.0, init=False)
     _folder: str = field(default="", init=False)
     _held: Workspace | None = field(default=None, init=False)
 
@@ -195,13 +196,19 @@ class JobRun:
             state=state,
             answer=answer,
             error=error,
-            cost_usd=self._progress.view.costs.total,
+            cost_usd=self._cost_usd,
             folder=self._folder,
             tokens=self._progress.view.costs.tokens.total or None,
             model=self._progress.model,
             files=self._progress.files,
             unknown=self._unknown,
         )
+
+    @property
+    def _cost_usd(self) -> float | None:
+        """What the job has cost, with what its journal lacks; None if that is not known."""
+        total = self._progress.view.costs.total
+        return total if total is None else total + self._unseen_usd
 
     async def _run(self) -> Outcome:
         job = self.claim.job
@@ -219,6 +226,9 @@ class JobRun:
                 knowledge = knowledge.reading_for(owner)
             settings = replace(settings, team=self.address.url, knowledge=knowledge)
         folder = await self._earlier_folder(settings)
+        self._unseen_usd = max(0.0, self.claim.spent_usd - (self._cost_usd or 0.0))
+        if settings.max_cost_usd is not None:
+            settings = replace(settings, max_cost_usd=settings.max_cost_usd - self._unseen_usd)
         if isinstance(self.ledger, FolderActions) and self.claim.folder:
             await self.ledger.open(Path(self.claim.folder))
             self._unknown = tuple(dict.fromkeys(await self._earlier_tools("running")))
@@ -440,7 +450,7 @@ class JobRun:
 
     async def _note(self) -> None:
         state: Literal["running", "needs_you"] = "needs_you" if self._relay.needs_you else "running"
-        now = (state, self._progress.view.costs.total, self._folder)
+        now = (state, self._cost_usd, self._folder)
         if now == self._noted:
             return
         try:

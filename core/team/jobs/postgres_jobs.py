@@ -125,13 +125,15 @@ class PostgresJobs:
     async def claim(self, worker_id: int, worker: str, *, only_demo: bool = False) -> JobClaim | None:
         """Begin the next job for a worker, or the next one of the demo; None if there is none for it now."""
         for row in await self._fetch(
-            "SELECT * FROM claim_job(%s, %s, %s, %s)", worker_id, worker, FORMAT, only_demo
+            "SELECT *, (SELECT coalesce(cost_usd, 0) FROM job WHERE id = c_job) AS spent"
+            " FROM claim_job(%s, %s, %s, %s)",
+            *(worker_id, worker, FORMAT, only_demo),
         ):
             session = SessionId(
                 id=row.c_session, attempt=row.c_attempt, job=row.c_job, owner=row.c_owner, shared=row.c_shared
             )
             job = Job(id=row.c_job, query=row.c_query, settings=row.c_settings)
-            return JobClaim(job=job, session=session, limit_usd=row.c_limit)
+            return JobClaim(job=job, session=session, limit_usd=row.c_limit, spent_usd=row.spent)
         return None
 
     async def record(

@@ -13,6 +13,7 @@ from tests.core.team.stores import SESSION, add_session
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, run_ready
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.events.types import QueryFinished
 from ua_tui.core.history.rebuild import clean_up_after_kills
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.postgres.address import Address
@@ -61,6 +62,35 @@ async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
 
 async def note(*_given: object) -> bool:
     return True
+
+
+async def test_what_is_missing_in_the_journal_of_a_job_was_spent_as_well(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_session(team_database)
+    limits: list[float | None] = []
+
+    async def see(_run: job_session.JobRun, settings: Settings, *_more: object) -> Any:
+        limits.append(settings.max_cost_usd)
+        return SimpleNamespace(workspace=SimpleNamespace(path=tmp_path))
+
+    async def run_session(run: job_session.JobRun, *_more: object) -> Outcome:
+        run._progress.handle_event(
+            QueryFinished(query_id="q1", status="error", duration_ms=1.0, cost_usd=0.25)
+        )
+        return run.outcome("failed")
+
+    monkeypatch.setattr(job_session.JobRun, "_compose", see)
+    monkeypatch.setattr(job_session.JobRun, "_run_session", run_session)
+    claim = JobClaim(
+        job=Job(id="j1", query="Go on."), session=SessionId(id="s1", attempt=2), limit_usd=1.0, spent_usd=0.5
+    )
+    settings, address = (
+        Settings(workspace_base=tmp_path, api_key="sk-ant-1"),
+        Address.parse(team_database.url),
+    )
+    outcome = await job_session.JobRun(claim, JobStop(), settings=settings, note=note, address=address).work()
+    assert (limits, outcome.cost_usd) == ([0.5], 0.75)
 
 
 @pytest.mark.parametrize("is_local", [False, True])

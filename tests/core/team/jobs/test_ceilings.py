@@ -176,6 +176,23 @@ async def test_a_job_without_a_limit_gets_the_rest_of_the_day(team: Team) -> Non
     assert await team.jobs.claim(number, "w") is None
 
 
+async def test_what_a_job_has_cost_does_not_depend_on_the_copy_of_its_session(team: Team) -> None:
+    team.add("a", limit=1)
+    number = await team.jobs.add_worker("w", "1", 9)
+    first = await team.jobs.claim(number, "w")
+    assert first is not None
+    assert first.spent_usd == 0
+    team.database.execute("INSERT INTO piece VALUES (%s, 'journal.jsonl', 0, '1')", first.session.id)
+    await team.jobs.finish(first.session, Outcome(state="failed", cost_usd=0.75))
+    with team.member() as db:
+        db.execute("UPDATE session SET attempt = 99")
+        assert db.execute("DELETE FROM piece").rowcount == 1
+        db.execute("UPDATE job SET state = 'waiting'")
+    claim = await team.jobs.claim(number, "w")
+    assert claim is not None
+    assert (claim.session.id, claim.limit_usd, claim.spent_usd) == (first.session.id, 1, 0.75)
+
+
 async def test_a_job_whose_limit_is_above_the_ceiling_of_a_day_gets_the_ceiling(team: Team) -> None:
     limit(address_of(team.database), team.name, cost_per_day=5)
     team.add("a", limit=9)
