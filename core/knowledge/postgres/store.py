@@ -203,7 +203,6 @@ class PostgresStore(KnowledgeStore):
         """The passages with the numbers that a query gives; None if it was not answered before the deadline."""
         passages = self.statements["passages"].replace("ANY(%(ids)s)", f"ANY(ARRAY({statement}))")
         milliseconds = str(max(round(deadline.seconds * 1_000), 1))
-
         with self.using() as db:
             try:
                 with db.transaction(), db.pipeline():
@@ -234,11 +233,12 @@ class PostgresStore(KnowledgeStore):
 
     def _session(self, folder: str, before: Cursor) -> int | None:
         origin = self._origins.get(folder)
-        team = None if origin is None else origin.id
         if before == Cursor():
             new = origin or Origin("")
             self.rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
         rows = self.rows("locked", folder=folder)
+        if origin is not None and self.rows("drop_foreign", folder=folder, owner=origin.owner):
+            return None
         if not rows and (before == Cursor() or self.rows("knows", folder=folder)):
             raise KnowledgeError(
                 f"the session {folder} belongs to another role in the knowledge base: connect as that role"
@@ -250,7 +250,7 @@ class PostgresStore(KnowledgeStore):
             if (attempt or 0) > origin.attempt:
                 raise KnowledgeError(f"the session {origin.id} was taken over by another worker")
             self._share(number, origin)
-        if len(rows) > 1 or name != folder or team not in (None, known_team):
+        if len(rows) > 1 or name != folder or (origin and origin.id) not in (None, known_team):
             # It was on another machine, or was indexed here before it was known to be of the team.
             self.rows("drop_others", ids=[row[0] for row in rows[1:]])
             self.rows("name_session", folder=folder, session=number)

@@ -105,6 +105,24 @@ def test_a_worker_stores_for_the_owner_of_a_session_who_can_share_it(
     assert found(bob, "quokka") == [(HERE, "A"), (HERE, "B")]
 
 
+@pytest.mark.parametrize(("name", "team", "seq"), [("x", "s1", 0), ("x", "s1", 9), (HERE, None, 0)])
+def test_what_somebody_stored_as_a_session_of_another_does_not_become_a_part_of_it(
+    cluster: Cluster, team_database: Database, people: tuple[str, str], name: str, team: str | None, seq: int
+) -> None:
+    ada, bob = (stored.address_for(cluster, team_database, each) for each in people)
+    with psycopg.connect(bob.url, autocommit=True, options="-c search_path=ua_tui") as db:
+        db.execute("INSERT INTO k_session (name, team, seq) VALUES (%s, %s, %s)", (name, team, seq))
+        db.execute(
+            "INSERT INTO k_document (session, kind, hash, words, made_at, trust, title)"
+            " SELECT id, 'article', '', 1, 1, 'web', 'Planted' FROM k_session"
+        )
+    with open_store(address_of(team_database), {HERE: Origin("s1", owner=people[0], shared=False)}) as store:
+        assert not add(store, HERE, document("quokka", title="A"))
+        assert add(store, HERE, document("quokka", title="A"))
+    assert team_database.execute("SELECT owner::text, title FROM k_document") == [(people[0], "A")]
+    assert found(ada, "quokka") == [(HERE, "A")]
+
+
 def test_nobody_changes_others(cluster: Cluster, team_database: Database, people: tuple[str, str]) -> None:
     ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
     fill(ada, HERE, document("quokka", title="A", url=URL))
