@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from ua_tui.core.agent.ledger import (
-    SUPERSEDED,
-    EarlierAction,
-    LedgerRefusal,
-    RecordedAction,
-    read_actions,
-)
+from ua_tui.core.agent.ledger import SUPERSEDED, EarlierAction, LedgerRefusal, RecordedAction, read_actions
 from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address

@@ -36,13 +36,7 @@ from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
-from ua_tui.core.team.folder_copy import (
-    LARGEST,
-    FolderCopy,
-    Piece,
-    next_identity,
-    store_identity,
-)
+from ua_tui.core.team.folder_copy import LARGEST, FolderCopy, Piece, next_identity, store_identity
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity

@@ -22,16 +22,7 @@ from ua_tui.core.tasks import pause
 from ua_tui.core.team.fleet.local import RunningBatch
 from ua_tui.core.team.jobs.results_file import ResultsFile
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, RunJob, run_to_end
-from ua_tui.core.team.records import (
-    NO_MONEY,
-    Counts,
-    Job,
-    JobClaim,
-    JobResult,
-    Outcome,
-    SessionId,
-    Submitted,
-)
+from ua_tui.core.team.records import NO_MONEY, Counts, Job, JobClaim, JobResult, Outcome, SessionId, Submitted
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.reporters import Reporter, submitted_line
 from ua_tui.tui.team.result_output import ResultOutput

@@ -14,14 +14,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import live_duration, quantity
 from ua_tui.core.log import log
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import (
-    Connection,
-    answering_within,
-    connected,
-    fetch,
-    listen,
-    rows_of,
-)
+from ua_tui.core.postgres.connection import Connection, answering_within, connected, fetch, listen, rows_of
 from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.postgres.state import ALIVE_SECONDS
