@@ -16,6 +16,7 @@ from ua_tui.tui.viewers.conversion import conversions
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
     from ua_tui.core.concurrency.worker_child import TaskContext
 
@@ -47,7 +48,10 @@ _ATTRIBUTES = {
     "time": {"datetime"},
 }
 _LINE = re.compile(r"\r\n|\r|\n")
-_MARKUP = re.compile(r"(?<!\\)<(?=[a-zA-Z/!?])(?!https?://)")
+# An even number of backslashes escapes nothing behind them.
+_MARKUP = re.compile(r"(?<!\\)((?:\\\\)*+)<(?=[a-zA-Z/!?])(?!https?://)")
+_BRACKET = re.compile(r"(?<!\\)((?:\\\\)*+)\[")
+_PICTURE_SIGN = re.compile(r"!+(?=\[)")
 _UNSAFE_LINK = re.compile(r"([(<:]\s*)(?:javascript|vbscript|data|file)\s*:", re.IGNORECASE)
 _SPEAKER = re.compile(r"([.!?…\"'”’»;](?:</(?:b|em|i|q|span|strong)>)*+)\s*+(?=<cite\b)", re.IGNORECASE)
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
@@ -94,6 +98,8 @@ def harmless_markdown_in_child(_: TaskContext, texts: Sequence[str]) -> list[str
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable("table")
+    # Links that it would not show are those to look for.
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
     return [_harmless(parser, text) for text in texts]
 
 
@@ -105,12 +111,24 @@ def _harmless(parser: MarkdownIt, text: str) -> str:
         if token.type in {"fence", "code_block"} and token.map
         for number in range(*token.map)
     }
-    return "\n".join(
+    lines = [
         line
         if number in code
-        else _UNSAFE_LINK.sub(r"\1unsafe:", _MARKUP.sub(r"\\<", line).replace("![", "["))
+        else _UNSAFE_LINK.sub(r"\1unsafe:", _PICTURE_SIGN.sub("", _MARKUP.sub(r"\1\\<", line)))
         for number, line in enumerate(lines)
-    )
+    ]
+    # The address of a link may be on another line, or have its characters written in other ways.
+    for token in parser.parse("\n".join(lines)):
+        if token.map and any(map(_leads_elsewhere, token.children or ())):
+            for number in range(*token.map):
+                lines[number] = _BRACKET.sub(r"\1\\[", lines[number])
+    return "\n".join(lines)
+
+
+def _leads_elsewhere(token: Token) -> bool:
+    """Whether a link leads neither to the web, nor to mail, nor to a file beside the text."""
+    address = str(token.attrs.get("href", ""))
+    return ":" in address and not _SAFE_LINK.match(address)
 
 
 def plain_html(text: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import answered, checked, claim, exported, page_of, reported, select
@@ -79,6 +80,35 @@ def test_markdown_has_no_html_and_no_pictures_to_load(session: Recorded) -> None
         assert not re.search(r"(?<!\\)<(?!https?://)[a-z/!]", line, re.IGNORECASE) or line == "<b>"
     assert "![" not in text
     assert "(javascript:" not in text
+
+
+MARKDOWN = r"""!![a](https://evil.example/a.png) \\<img src=https://evil.example/b.png>
+
+[b](
+javascript:alert(1)) [c](&#106;avascript:alert(2)) [d](javascript\:alert(3)) \[e](vscode://x) [f](java&Tab;script:x)
+
+| [g][x] |
+|---|
+| [h](ms-msdt:/id) |
+
+[x]:
+javascript:alert(4)
+
+[good](https://good.example) and [near](work_products/a.md)
+"""
+
+
+def test_no_spelling_of_a_link_or_picture_leads_elsewhere_in_markdown(session: Recorded) -> None:
+    reported(session, MARKDOWN, "a.md")
+    answered(session, MARKDOWN)
+    text = exported(session.folder, "md")
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    found = [part for token in parser.parse(text) for part in token.children or [token]]
+    assert not [part for part in found if part.type in ("image", "html_inline")]
+    links = [str(part.attrs["href"]) for part in found if part.type == "link_open"]
+    assert {each for each in links if ":" in each and not each.startswith("https:")} == set()
+    assert links.count("https://good.example") == links.count("work_products/a.md") == 2
 
 
 def test_markup_that_an_html_report_only_shows_is_none_in_markdown(session: Recorded) -> None:
