@@ -89,7 +89,7 @@ async def test_what_is_missing_in_the_journal_of_a_job_was_spent_as_well(
         Settings(workspace_base=tmp_path, api_key="sk-ant-1"),
         Address.parse(team_database.url),
     )
-    outcome = await job_session.JobRun(claim, JobStop(), settings=settings, note=note, address=address).work()
+    outcome = await JobRun(claim, JobStop(), settings=settings, note=note, address=address).work()
     assert (limits, outcome.cost_usd) == ([0.5], 0.75)
 
 
