@@ -175,6 +175,8 @@ def rival_of(look: Look, at: int, match: Match) -> Match | None:
     place, best = max(found, key=lambda each: each[0])
     gain = place - _place(look, at, match)
     is_strong = gain - match.likeness >= _LONE_RIVAL and figure.kind != "date" and not figure.is_word
+    # "Dropped 14 percent" is no "dropped to 46 percent".
+    is_strong &= not best.figure.has_sign or bool(best.figure.role) or figure.has_sign
     return replace(best, problem="elsewhere", is_sure=is_strong) if gain >= _RIVAL else None
 
 
