@@ -93,8 +93,7 @@ async def restored_workspace(address: Address, session_id: str, base: Path) -> W
             if not workspace.exists(JOURNAL):
                 raise TeamError(f"the session {session.name!r} has no journal in the team's database")
             await pull.transcripts()
-            for file in await pull.files():
-                await pull.file(file)
+            await pull.files(large=True)
             # Resumed by a person, it continues as the same session of the team.
             identity = SessionId(id=session.id, attempt=session.attempt)
             await asyncio.to_thread(store_identity, workspace, identity)
@@ -160,7 +159,7 @@ class SessionMirror:
             try:
                 pull.session = await _read_session(pull.address, self._session_id)
                 await pull.pieces(JOURNAL)
-                await pull.new_files()
+                await pull.files()
                 # Somebody may resume it. Not in a thread, which would go on when this is cancelled.
                 (pull.workspace.close if pull.session.state in _OVER else pull.workspace.lock)()
             except (UniversalAgentError, OSError) as error:
@@ -245,25 +244,22 @@ class _Pull:
             except WorkspaceError as error:
                 log.warning("%s of the session is skipped: %s", clean_line(path, 100), error)
 
-    async def files(self) -> list[Any]:
-        """The rows of files that may be written to the folder, those stored first first."""
-        files = await self._fetch(_FILES, (self.session.owner, self.session.id))
-        # The session itself writes its records; those of another one could bring it to do anything.
-        for file in (each for each in files if is_record(each.path)):
-            log.warning("a file of the session is skipped: %s is a record", clean_line(file.path, 100))
-        return [each for each in files if not is_record(each.path)]
-
-    async def new_files(self) -> None:
-        """Write the files that were stored since the last time, unless they are large or here already."""
-        for file in await self.files():
-            if not file.is_large and self._written.get(file.path) != file.sha256:
-                if not await asyncio.to_thread(_has, self.workspace.root, file):
-                    await self.file(file)
+    async def files(self, *, large: bool = False) -> None:
+        """Write the files that were stored since the last time, those stored first first; `large` ones if wanted."""
+        for file in await self._fetch(_FILES, (self.session.owner, self.session.id)):
+            if self._written.get(file.path) == file.sha256 or (file.is_large and not large):
+                continue
+            if is_record(file.path):
+                # The session itself writes its records; those of another one could bring it to do anything.
+                log.warning("a file of the session is skipped: %s is a record", clean_line(file.path, 100))
+            elif not await asyncio.to_thread(_has, self.workspace.root, file):
+                await self._file(file)
+                if not large:
                     # Lines have precedence over many files.
                     await self.pieces(JOURNAL)
-                self._written[file.path] = file.sha256
+            self._written[file.path] = file.sha256
 
-    async def file(self, file: Any) -> None:
+    async def _file(self, file: Any) -> None:
         """Write a file of the session, unless its content is missing or its path refused."""
         pieces = [] if file.is_large else await self._fetch(_CONTENT, (file.sha256, self.session.owner))
         at, end = 0, file.size if file.is_large and file.size <= LARGEST else 0
