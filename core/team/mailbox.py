@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,7 +22,7 @@ from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import Letter, command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Received, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, SessionId
 
 _LAST_S = 2.0
 _MOST = 1_000
@@ -201,35 +200,42 @@ class Inbox:
         self._taken: list[Letter] = []
         """What the session has that is not yet marked."""
 
-    async def received(self) -> AsyncGenerator[Received, None]:
-        """Give the answers and commands as they come; while the mailbox cannot be used, they are late.
+    async def receive(
+        self, handle: Callable[[Answer | Command], Awaitable[None]], is_leaving: Callable[[], bool]
+    ) -> None:
+        """Hand on answers and commands as they come; while the mailbox cannot be used, they are late.
 
-        What is not taken comes again, also to a later attempt at the session. Close the generator at the end.
+        What is not handled comes again, also to a later attempt at the session. It ends when the session `is_leaving`.
         """
         end_listening = self._mailbox.listen(self._wake)
         problem = ""
         try:
             while True:
+                self._wake.clear()
                 try:
                     await self.mark_taken()
                     for letter in await self._mailbox.unread():
-                        item: Answer | Command | None = (
+                        if is_leaving():
+                            return
+                        if is_interrupt := letter.kind == "interrupt":
+                            # Handling it may end the session, and it is not for the next attempt.
+                            self._take(letter)
+                        item = (
                             read_command(letter.kind, letter.text, letter.by)
                             if letter.kind
                             else read_answer(letter.request, letter.text)
                         )
-                        take = partial(self._take, letter)
                         if item is not None:
-                            yield item, take
-                        else:
-                            take()
+                            await handle(item)
+                        if not is_interrupt:
+                            self._take(letter)
                     problem = ""
-                except TeamError as error:
+                except Exception as error:
                     if str(error) != problem:
-                        log.warning("answers and commands are delayed: %s", error)
                         problem = str(error)
+                        unknown = None if isinstance(error, TeamError) else error
+                        log.warning("answers and commands are delayed: %s", error, exc_info=unknown)
                 await pause(self._mailbox.poll_seconds, self._wake)
-                self._wake.clear()
         finally:
             end_listening()
             with suppress(TeamError, TimeoutError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -207,7 +207,3 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["interrupt", "submit"]
     body: str = ""
     sent_by: str = ""
-
-
-Received = tuple[Answer | Command, Callable[[], None]]
-"""What comes to a session, and what is to be called when the session has it: before that it comes again."""

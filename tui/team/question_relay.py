@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
+from functools import partial
 
 from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.errors import FormError, TeamError
@@ -71,7 +72,8 @@ class QuestionRelay:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send(session))
-                tasks.create_task(self._receive(session))
+                handle = partial(self._handle_item, session)
+                tasks.create_task(self._inbox.receive(handle, lambda: self.is_leaving))
         finally:
             with suppress(TeamError, TimeoutError):
                 async with asyncio.timeout(2.0):
@@ -114,36 +116,18 @@ class QuestionRelay:
         await self._mailbox.ask(event.request_id, question)
         self._asked.add(event.request_id)
 
-    async def _receive(self, session: Session) -> None:
-        while True:
-            try:
-                async with aclosing(self._inbox.received()) as items:
-                    async for item, take in items:
-                        if self.is_leaving:
-                            return
-                        try:
-                            await self._handle_item(session, item, take)
-                        except Exception:
-                            log.exception("an answer or a command of the team could not be handled")
-                            take()
-            except Exception:
-                log.exception("receiving for the session failed")
-            await pause(_RETRY_SECONDS)
-
-    async def _handle_item(
-        self, session: Session, item: Answer | Command, take: Callable[[], object]
-    ) -> None:
-        match item:
-            case Answer():
-                self._handle_answer(session, item)
-                take()
-            case Command(kind="submit", body=text, sent_by=by):
-                log.info("%s submitted: %s", clean_line(by, 60), clean_line(text, 200))
-                await session.steer(text)
-                take()
-            case Command(kind="interrupt", sent_by=by):
-                take()
-                await self._interrupt(session, by)
+    async def _handle_item(self, session: Session, item: Answer | Command) -> None:
+        try:
+            match item:
+                case Answer():
+                    self._handle_answer(session, item)
+                case Command(kind="submit", body=text, sent_by=by):
+                    log.info("%s submitted: %s", clean_line(by, 60), clean_line(text, 200))
+                    await session.steer(text)
+                case Command(kind="interrupt", sent_by=by):
+                    await self._interrupt(session, by)
+        except Exception:
+            log.exception("an answer or a command of the team could not be handled")
 
     def _handle_answer(self, session: Session, answer: Answer) -> None:
         match self._waiting.get(answer.request):

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from tests.postgres_server import Database
+from tests.waiting import run_ready
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team.letters import encode_question, read_question
 from ua_tui.core.team.mailbox import Inbox, Mailbox
-from ua_tui.core.team.records import Received, SessionId
+from ua_tui.core.team.records import Answer, Command, SessionId
 
 SESSION = SessionId(id="s1", job="j1")
 WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 """Whether somebody waits for a lock in this database; the others of the server are those of other tests."""
 
 
-def receiving(mailbox: Mailbox) -> aclosing[AsyncGenerator[Received, None]]:
-    """What comes for a session."""
-    return aclosing(Inbox(mailbox).received())
+Received = tuple[Answer | Command, Callable[[], None]]
+"""What came for a session, and what is to be called when the session has it."""
+
+
+@asynccontextmanager
+async def receiving(mailbox: Mailbox, inbox: Inbox | None = None) -> AsyncIterator[AsyncIterator[Received]]:
+    """What comes for a session, which handles one after the other."""
+    came: asyncio.Queue[Received] = asyncio.Queue()
+
+    async def handle(item: Answer | Command) -> None:
+        is_taken = asyncio.Event()
+        came.put_nowait((item, is_taken.set))
+        await is_taken.wait()
+
+    async def give() -> AsyncIterator[Received]:
+        while True:
+            yield await came.get()
+
+    task = asyncio.create_task((inbox or Inbox(mailbox)).receive(handle, lambda: False))
+    try:
+        yield give()
+    finally:
+        # What the session has is handled.
+        await run_ready()
+        await end_tasks(task)
 
 
 def question_of(event: PermissionAsked | ElicitationAsked) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.core.cases import cases_of
-from tests.core.team.stores import SESSION, WAITS, add_session, question_of, receiving, requests, take_over
+from tests.core.team.stores import (
+    SESSION,
+    WAITS,
+    Received,
+    add_session,
+    question_of,
+    receiving,
+    requests,
+    take_over,
+)
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
@@ -30,13 +39,12 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import LETTERS
-from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team import local_mailbox
 from ua_tui.core.team.actions import SessionActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, encode_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Inbox, Mailbox, PostgresMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Received, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, SessionId
 from ua_tui.core.text import clean
 
 CASES = cases_of(__file__)
@@ -108,28 +116,6 @@ def mailbox_of(database: Database, session: SessionId = SESSION) -> PostgresMail
     return PostgresMailbox(Address.parse(database.url), session)
 
 
-@asynccontextmanager
-async def taking(mailbox: Mailbox) -> AsyncIterator[AsyncIterator[Received]]:
-    """What comes for a session, which takes each at once, as a relay does."""
-    came: asyncio.Queue[Received] = asyncio.Queue()
-
-    async def take_all() -> None:
-        async with receiving(mailbox) as items:
-            async for item, take in items:
-                take()
-                came.put_nowait((item, lambda: None))
-
-    async def give() -> AsyncIterator[Received]:
-        while True:
-            yield await came.get()
-
-    task = asyncio.create_task(take_all())
-    try:
-        yield give()
-    finally:
-        await end_tasks(task)
-
-
 async def next_of(items: AsyncIterator[Received]) -> Answer | Command:
     item, take = await asyncio.wait_for(anext(items), PATIENCE)
     take()
@@ -161,7 +147,7 @@ async def test_commands_come_once_while_a_question_is_asked(
     monkeypatch.setattr(Root, "write", written_late)
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
     inbox = Inbox(worker)
-    async with aclosing(inbox.received()) as items:
+    async with receiving(worker, inbox) as items:
         for body in ("1", "2"):
             await person.send(submit(body))
         assert [await next_of(items), await next_of(items)] == [submit("1"), submit("2")]
@@ -182,7 +168,7 @@ async def test_commands_come_once_while_a_question_is_asked(
 async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> None:
     worker, ann, bob = store.mailbox(), store.mailbox(), store.mailbox()
     inbox = Inbox(worker)
-    async with aclosing(inbox.received()) as items:
+    async with receiving(worker, inbox) as items:
         await worker.ask(*QUESTION)
         (event,) = await ann.questions()
         assert decode_event(event.encode()) == ASKED
@@ -340,7 +326,7 @@ async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team
     add_session(team_database)
     add_session(team_database, other)
     worker, person = mailbox_of(team_database), mailbox_of(team_database)
-    async with taking(worker) as items, taking(mailbox_of(team_database, other)) as others:
+    async with receiving(worker) as items, receiving(mailbox_of(team_database, other)) as others:
         await person.send(submit("One"))
         assert await next_of(items) == submit("One")
         # As when the server ends all connections.
@@ -374,7 +360,7 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         worker = PostgresMailbox(Address.parse(proxy.url(team_database.tcp)), SESSION)
         await worker.ask(*QUESTION)
-        async with taking(worker) as items:
+        async with receiving(worker) as items:
             for given in (YES, submit("One")):
                 # The worker marks nothing as read before the rows are locked.
                 proxy.pause()
