@@ -120,13 +120,15 @@ def migrate(address: Address) -> list[str]:
     """
     done: list[str] = []
     with connect(address) as db, reporting(address):
-        ((may_migrate,),) = db.execute(_MAY_MIGRATE, (SCHEMA,)).fetchall()
+        ((owner, may_migrate),) = db.execute(_OWNER, (SCHEMA,)).fetchall()
         if not may_migrate:
             raise TeamError(
                 f"the role {clean_line(db.info.user, 100)} may not create or change the tables in the team's database "
                 f"{address}: run `ua-tui team migrate` as the owner of the database"
             )
-        _become_owner(db)
+        if owner not in (None, db.info.user):
+            # New tables are the owner's, also where a member of that role migrates.
+            _run_for(db, owner, ["SET ROLE {user}"])
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         db.execute(
             "CREATE TABLE IF NOT EXISTS migration"
@@ -147,17 +149,6 @@ def migrate(address: Address) -> list[str]:
                 db.execute("UPDATE migration SET serves = %s WHERE version = %s", (_SERVES, LATEST))
             _let_in_members_only(db)
     return done
-
-
-def _become_owner(db: psycopg.Connection[Any]) -> None:
-    """Make new tables those of the owner of the schema, also where a member of that role migrates."""
-    from psycopg import sql
-
-    row = db.execute(
-        "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = %s", (SCHEMA,)
-    ).fetchone()
-    if row is not None and row[0] != db.info.user:
-        db.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(row[0])))
 
 
 def grant(address: Address, user: str) -> None:
@@ -240,13 +231,10 @@ def _changing_rights(address: Address, user: str) -> Iterator[psycopg.Connection
             raise TeamError(
                 f"the team's database {address} has no role {clean_line(user, 100)!r}: create it with `createuser`"
             )
-        row = db.execute(
-            "SELECT pg_has_role(current_user, nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = %s",
-            (SCHEMA,),
-        ).fetchone()
-        if row is None:
+        ((owner, may_change),) = db.execute(_OWNER, (SCHEMA,)).fetchall()
+        if owner is None:
             check_version(None, address)
-        elif not row[0]:
+        elif not may_change:
             # PostgreSQL would only warn that nothing was granted.
             raise TeamError(
                 f"only the owner of the tables in the team's database {address} may change members and their limits"
@@ -278,9 +266,10 @@ def _let_in_members_only(db: psycopg.Connection[Any]) -> None:
         _run_for(db, user, _GRANTS)
 
 
-_MAY_MIGRATE = """\
-SELECT coalesce(pg_has_role(current_user, n.nspowner, 'MEMBER'),
-    has_database_privilege(current_database(), 'CREATE'))
+# The owner of the tables, and whether this role may change them, or make them where there are none.
+_OWNER = """\
+SELECT pg_get_userbyid(n.nspowner), coalesce(
+    pg_has_role(current_user, n.nspowner, 'MEMBER'), has_database_privilege(current_database(), 'CREATE'))
 FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = %s
 """
 _GRANTS = (

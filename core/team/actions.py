@@ -111,9 +111,10 @@ class SessionActions:
             await asyncio.sleep(_PAUSES[0])
         self._open[tool_use_id] = ()
         try:
-            is_mine, earlier = await self._retrying(lambda: self._begin(dict(actions)), stopping)
-            if is_mine and not earlier:
+            earlier = await self._retrying(lambda: self._begin(dict(actions)), stopping)
+            if not earlier:
                 self._open[tool_use_id] = tuple(actions)
+            return earlier
         except TeamError as error:
             if self._may_succeed_later(error):
                 # It runs when the session is resumed, instead of ending as done without what it should do.
@@ -122,10 +123,6 @@ class SessionActions:
         finally:
             if not self._open[tool_use_id]:
                 self._end(tool_use_id)
-        if not is_mine:
-            self._on_superseded("another worker has taken it over")
-            raise LedgerRefusal(SUPERSEDED)
-        return earlier
 
     async def finish(self, tool_use_id: str, *, ok: bool, result: str) -> None:
         """Record how a call ended, in the background if the store cannot be reached now."""
@@ -185,10 +182,13 @@ class SessionActions:
         """What became of these actions, or of all."""
         return _actions(await self._run(_EARLIER, keys=keys, most=_MOST))
 
-    async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
-        """Record actions (key -> tool); returns whether the session is ours, and those of earlier attempts."""
+    async def _begin(self, actions: dict[str, str]) -> Sequence[EarlierAction]:
+        """Record actions (key -> tool) unless earlier attempts began some, which are returned."""
         rows = await self._run(_BEGIN, keys=list(actions), tools=list(actions.values()))
-        return bool(rows[0][0]), _actions(row[1:] for row in rows if row[1] is not None)
+        if not rows[0][0]:
+            self._on_superseded("another worker has taken it over")
+            raise LedgerRefusal(SUPERSEDED)
+        return _actions(row[1:] for row in rows if row[1] is not None)
 
     async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
         """Record how these actions ended."""
@@ -232,15 +232,14 @@ class FolderActions(SessionActions):
         newest = {row.key: row for row in earlier if keys is None or row.key in keys}
         return _actions((row.tool, row.state, row.result) for row in [*newest.values()][:_MOST])
 
-    async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
-        if found := await self._earlier(list(actions)):
-            return True, found
+    async def _begin(self, actions: dict[str, str]) -> Sequence[EarlierAction]:
         attempt = self._session.attempt
-        async with self._writing:
-            kept = [row for row in self._rows if row.attempt < attempt or row.key not in actions]
-            new = [RecordedAction(key=key, attempt=attempt, tool=tool) for key, tool in actions.items()]
-            await self._write([*kept, *new])
-        return True, []
+        if not (found := await self._earlier(list(actions))):
+            async with self._writing:
+                kept = [row for row in self._rows if row.attempt < attempt or row.key not in actions]
+                new = [RecordedAction(key=key, attempt=attempt, tool=tool) for key, tool in actions.items()]
+                await self._write([*kept, *new])
+        return found
 
     async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
         async with self._writing:
