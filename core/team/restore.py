@@ -65,13 +65,6 @@ ORDER BY start LIMIT 4
 """
 
 
-async def restore_session(address: Address, session_id: str, base: Path) -> Path:
-    """Make the folder of a session below `base`, as `restored_workspace` does, and leave it to whoever opens it."""
-    workspace = await restored_workspace(address, session_id, base)
-    await asyncio.to_thread(workspace.close)
-    return workspace.path
-
-
 async def restored_workspace(address: Address, session_id: str, base: Path) -> Workspace:
     """Make the folder of a session below `base` from what the database has, so that it can be resumed.
 

@@ -30,7 +30,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.team import restore as restoring
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.restore import SessionMirror, restore_session
+from ua_tui.core.team.restore import SessionMirror, restored_workspace
 
 CASES = cases_of(__file__)
 
@@ -53,6 +53,13 @@ async def filled(folder: Path, database: Database, identity: SessionId | None = 
     async with copied_session(folder, database, identity) as session:
         await fill(session)
     return session.workspace.path
+
+
+async def restore_session(address: Address, session: str, base: Path) -> Path:
+    """Bring a session into a folder that nothing locks."""
+    workspace = await restored_workspace(address, session, base)
+    workspace.close()
+    return workspace.path
 
 
 async def restore(database: Database, folder: Path, **more: Any) -> Path:

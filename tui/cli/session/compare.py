@@ -97,14 +97,16 @@ def _folder(settings: Settings, wanted: str, elsewhere: Path, restored: dict[str
 
 async def _restored(settings: Settings, job: str, base: Path, missing: str) -> Path:
     from ua_tui.core.team.fleet.database import find_session
-    from ua_tui.core.team.restore import restore_session
+    from ua_tui.core.team.restore import restored_workspace
 
     address = team_address(None, settings)
     try:
         session = await find_session(address, job=job)
     except TeamError as error:
         raise TeamError(f"{missing}, and could not be read from the team's database: {error}") from error
-    return await restore_session(address, session.session, base)
+    workspace = await restored_workspace(address, session.session, base)
+    await asyncio.to_thread(workspace.close)
+    return workspace.path
 
 
 def _row(file: str, number: int) -> _Row:
