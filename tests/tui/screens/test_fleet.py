@@ -135,7 +135,7 @@ async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path
             assert wanted in shown, wanted
         await pilot.press("w")
         assert len(listed(screen)) == len(ROWS) + 1
-        assert "and 1,200 more jobs" in screen_text(app)
+        assert "1,200 more jobs for a worker" in screen_text(app)
         await pilot.press("w")
         assert listed(screen) == ids
         # Enter on the row of all waiting jobs lists them, too.

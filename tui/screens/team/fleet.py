@@ -38,7 +38,7 @@ from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-_COLLAPSED, _MORE = "waiting", "waiting:more"
+_MORE = "waiting"
 _FEW = 5
 
 
@@ -171,21 +171,17 @@ class FleetScreen(Modal[None]):
         begun = sum(row.state in ("waiting", "held") and bool(row.session) for row in shown)
         number = max(fleet.waiting - begun, len(waits))
         # A few waiting jobs are listed; of more there is one row with their number.
-        is_collapsed = number > _FEW and not self._expanded and not self._query
+        if number > _FEW and not self._expanded and not self._query:
+            waits = []
         yield from (row for row in shown if not row.is_over and not row.is_queued)
-        if is_collapsed:
-            held = sum(each.on_hold for each in fleet.batches)
+        yield from waits
+        if number > len(waits) and not self._query:
+            held = sum(each.on_hold for each in fleet.batches) - sum(row.state == "held" for row in waits)
+            ready, noun = number - len(waits) - held, "more job" if waits else "job"
             wait = "for a worker" if any(each.owner for each in fleet.batches) else "to come"
-            parts = [f"{quantity(number - held, 'job')} {wait}"] if number > held else []
-            parts += [f"{quantity(held, 'job')} paused"] if held else []
-            yield FleetRow(
-                id=_COLLAPSED, state="waiting" if number > held else "held", title=" · ".join(parts)
-            )
-        else:
-            yield from waits
-            if number > len(waits) and not self._query:
-                more = quantity(number - len(waits), "more job")
-                yield FleetRow(id=_MORE, state="waiting", title=f"and {more}")
+            parts = [f"{quantity(ready, noun)} {wait}"] if ready > 0 else []
+            parts += [f"{quantity(held, noun)} paused"] if held > 0 else []
+            yield FleetRow(id=_MORE, state="waiting" if ready > 0 else "held", title=" · ".join(parts))
         yield from (row for row in shown if row.is_over)
 
     def _matches(self, row: AnyRow) -> bool:
@@ -261,7 +257,7 @@ class FleetScreen(Modal[None]):
             case FleetWorker():
                 where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
                 return [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
-            case FleetRow() if row.id in (_COLLAPSED, _MORE):
+            case FleetRow() if row.id == _MORE:
                 return [f"{self.keys.shown('fleet.waiting')} switches between the list and the number."]
             case FleetRow():
                 word = "submitted" if row.state == "waiting" else "started"
@@ -302,7 +298,7 @@ class FleetScreen(Modal[None]):
             self._open(row)
 
     def _open(self, row: FleetRow) -> None:
-        if row.id in (_COLLAPSED, _MORE):
+        if row.id == _MORE:
             self.action_waiting()
         elif not row.folder and not row.session:
             self.warn("This job is still waiting: there is nothing to show yet.")
