@@ -107,11 +107,7 @@ class BatchRun:
         await pause(POLL_SECONDS + 5.0 * took)
 
     async def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Ask the store; a team's database that cannot be reached is asked again until it answers or a person stops it.
-
-        Raises:
-            TeamError: the store failed in another way.
-        """
+        """Ask the store; a database that cannot be reached is asked again until it answers or a person stops it."""
         while True:
             try:
                 answer = await question()

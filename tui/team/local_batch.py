@@ -226,18 +226,15 @@ class LocalBatch:
                     why = "unfinished, as its actions could not be recorded: is the disk full?"
                     self.reporter.line(f"{query}: {why}")
             case _:
-                await self._wait(claim.job, outcome.error)
+                # The provider refuses requests: no other job begins for a while.
+                self._waiting.appendleft(claim.job)
+                if not self._put_off:
+                    self.reporter.line(f"{outcome.error}; no job starts for {PUT_OFF_SECONDS:.0f} s")
+                self._report()
+                self._put_off += 1
+                await pause(PUT_OFF_SECONDS, self._leaving)
+                self._put_off -= 1
         self._report()
-
-    async def _wait(self, job: Job, why: str) -> None:
-        """Put a job off, and begin no other one for a while: the provider refuses requests."""
-        self._waiting.appendleft(job)
-        if not self._put_off:
-            self.reporter.line(f"{why}; no job starts for {PUT_OFF_SECONDS:.0f} s")
-        self._report()
-        self._put_off += 1
-        await pause(PUT_OFF_SECONDS, self._leaving)
-        self._put_off -= 1
 
     async def _run_session(self, running: _Running, claim: JobClaim, stop: JobStop) -> Outcome:
         from ua_tui.tui.team.job_session import JobRun

@@ -90,7 +90,8 @@ def read_jobs(
 
     Raises:
         BatchProblems: rows cannot be used; all of them are named.
-        SettingsError: the file cannot be read, looks like one of another format, or has no query.
+        SettingsError: the file looks like one of another format, or has no query.
+        OSError: the file cannot be read.
     """
     problems: _Problems = []
     base = checked_settings(defaults or {})
@@ -111,8 +112,6 @@ def read_jobs(
             else:
                 id_ = job_id(query, settings, owner, run)
                 jobs.append(Job(id=id_, query=query, settings=settings, number=number, columns=own))
-    except OSError as error:
-        raise SettingsError(f"{name} cannot be read: {error.strerror or error}") from error
     except SettingsError as error:
         raise SettingsError(f"{name} cannot be used, so nothing was submitted: {error}") from error
     if problems:

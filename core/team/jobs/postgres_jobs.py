@@ -159,25 +159,21 @@ class PostgresJobs:
         return bool(recorded)
 
     async def finish(self, session: SessionId, end: Outcome) -> bool:
-        """Record how an attempt at a job ended, as `record` does; when one is put off its whole team waits."""
+        """Record how an attempt at a job ended, as `record` does.
+
+        When one is put off the provider refuses requests, and nobody of the team claims a job for a while; one that was
+        refused `MOST_PUT_OFF` times fails.
+        """
         if end.state == "put_off":
-            return await self._put_off(session, end.error)
+            found = await self._fetch(_PUT_OFF, session.job, session.id, session.attempt, PUT_OFF_SECONDS)
+            if not found:
+                return False
+            why = f"the provider refused it {MOST_PUT_OFF} times: {end.error}; `ua-tui team retry` runs it again"
+            refused = found[0].put_off >= MOST_PUT_OFF
+            end = Outcome(state="failed", error=why) if refused else Outcome(state="waiting")
         if end.state == "waiting":
             return await self.record(session, "waiting")
         return await self.record(session, end.state, end.cost_usd, end.folder, end)
-
-    async def _put_off(self, session: SessionId, why: str) -> bool:
-        """Hand a job back, and let nobody of the team claim one for a while: the provider refuses requests.
-
-        One that was refused `MOST_PUT_OFF` times fails.
-        """
-        found = await self._fetch(_PUT_OFF, session.job, session.id, session.attempt, PUT_OFF_SECONDS)
-        if not found:
-            return False
-        if found[0].put_off < MOST_PUT_OFF:
-            return await self.record(session, "waiting")
-        error = f"the provider refused it {MOST_PUT_OFF} times: {why}; `ua-tui team retry` runs it again"
-        return await self.finish(session, Outcome(state="failed", error=error))
 
     # -- workers ------------------------------------------------------------------------------------
 

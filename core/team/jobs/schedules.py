@@ -68,21 +68,17 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
         owner, name, due = row.owner, row.name, row.next_at
         batch = why = following = None
         try:
-            times = DueTimes(row.every, row.zone)
-            if row.now - due > timedelta(seconds=LATE_SECONDS):
-                why = "no worker was alive"
-                following = times.after(row.now - timedelta(seconds=LATE_SECONDS))
-            else:
-                following = times.after(due)
-                if row.may_submit:
-                    batch = await _submit(store, db, address, row)
-                else:
-                    why = f"{owner} may no longer submit jobs"
+            latest = row.now - timedelta(seconds=LATE_SECONDS)
+            following = DueTimes(row.every, row.zone).after(max(due, latest))
+            if due < latest:
+                raise TeamError("no worker was alive")
+            if not row.may_submit:
+                raise TeamError(f"{owner} may no longer submit jobs")
+            batch = await _submit(store, db, address, row)
         except (SettingsError, TeamError, msgspec.ValidationError) as error:
             if is_temporary(error):
                 raise
-            why = str(error)
-        why = why and clean_line(why, 500)
+            why = clean_line(str(error), 500)
         await db.execute(
             "UPDATE schedule SET next_at = %s, last_at = coalesce(%s, last_at), last_batch = coalesce(%s, last_batch),"
             " missed_at = coalesce(%s, missed_at), missed_why = coalesce(%s, missed_why)"

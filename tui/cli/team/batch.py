@@ -8,7 +8,7 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -197,11 +197,7 @@ def _title(args: argparse.Namespace) -> str:
 
 
 def _output(args: argparse.Namespace, jobs: Sequence[Job]) -> ResultOutput:
-    """Where the results go.
-
-    Raises:
-        SettingsError: they would replace another file.
-    """
+    """Where the results go; they are not to replace another file."""
     target = None
     if args.output is not None:
         if args.file != "-" and args.output.exists() and args.output.samefile(args.file):
@@ -259,24 +255,19 @@ def _read(args: argparse.Namespace, owner: str | None = None, run: tuple[str, in
     }
     if args.ask:
         defaults["ask"] = True
-    more: dict[str, Any] = {"owner": owner, "run": run, "rows_may_allow": args.rows_may_allow}
-    if args.file == "-":
-        return read_jobs(sys.stdin.buffer, "standard input", defaults, **more)
-    if args.rows_may_allow:
+    is_file = args.file != "-"
+    name = args.file if is_file else "standard input"
+    if is_file and args.rows_may_allow:
         _check_folders(Path(args.file))
     try:
-        with Path(args.file).open("rb") as file:
-            return read_jobs(file, args.file, defaults, **more)
+        with Path(args.file).open("rb") if is_file else nullcontext(sys.stdin.buffer) as file:
+            return read_jobs(file, name, defaults, owner=owner, run=run, rows_may_allow=args.rows_may_allow)
     except OSError as error:
-        raise SettingsError(f"{args.file} cannot be read: {error.strerror}") from error
+        raise SettingsError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
 def _check_folders(file: Path) -> None:
-    """Refuse a file whose rows set rights in a folder that is not trusted, or below one.
-
-    Raises:
-        SettingsError: it is in such a folder.
-    """
+    """Refuse a file whose rows set rights in a folder that is not trusted, or below one."""
     # The home has files of the user's own, such as sub-agents.
     for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:
         if read_folder(replace(Places(), cwd=folder)).state not in ("harmless", "trusted", "partly"):

@@ -84,9 +84,8 @@ async def run_worker(
 ) -> int:
     """Run the jobs of a team, so many at a time, until a signal; returns the exit code.
 
-    `settings` are those of every session; a job has some of its own. `run` runs one job, by default as a session.
-    `report` gets the lines about what happens, `health_file` is touched as long as the event loop runs, and tool calls
-    in flight have `grace` seconds to end.
+    `settings` are those of every session; a job has some of its own. `run` runs one job, by default as a session, and
+    `health_file` is touched as long as the event loop runs. The rest is what `QueueWorker` takes.
 
     Raises:
         SettingsError: the health file cannot be written.
