@@ -403,6 +403,7 @@ async def test_an_interrupted_batch_does_not_wait_for_the_database(
 async def test_it_says_that_no_worker_is_alive_if_none_comes(
     queries: Path, team_database: Database, capsys: Output, monkeypatch: Patch
 ) -> None:
+    write(queries, "one\nfail\n")
     clock = ManualClock()
     monkeypatch.setattr(batch, "time", SimpleNamespace(monotonic=clock))
     address = address_of(team_database)
@@ -422,9 +423,10 @@ async def test_it_says_that_no_worker_is_alive_if_none_comes(
     clock.now += 11.0
     await until(lambda: "no worker is alive" in capsys.readouterr().err)
     async with working(address, Runner(), beat=QUICK):
-        assert await following == 0
+        assert await following == 1
         assert await run(queries, Runner(), "--no-wait", address=address) == 0
-        assert "all are finished; the same command without --no-wait" in capsys.readouterr().err
+        ended = "2 of 2 finished · 1 failed · $0.20; the same command without --no-wait"
+        assert ended in capsys.readouterr().err
     assert "no worker is alive" not in capsys.readouterr().err
 
 

@@ -39,7 +39,7 @@ from ua_tui.tui.cli.team.schedule import make_schedule, print_timer
 from ua_tui.tui.cli.team.worker import PARALLEL
 from ua_tui.tui.team.batch import BatchRun
 from ua_tui.tui.team.local_batch import LocalBatch
-from ua_tui.tui.team.reporters import Reporter
+from ua_tui.tui.team.reporters import Reporter, counts_line
 from ua_tui.tui.team.result_output import LINES, ResultOutput, target_of
 from ua_tui.tui.terminal.apart import run_apart
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
@@ -162,8 +162,7 @@ async def _run_for_team(args: argparse.Namespace, address: Address, reporter: Re
         await batch_run.submit(batch, jobs, retry_failed=args.retry_failed)
         if args.no_wait:
             counts = await store.counts(batch.id)
-            state = "the workers run them" if counts.over < counts.total else "all are finished"
-            reporter.line(f"{state}; the same command without --no-wait prints the answers")
+            reporter.line(f"{counts_line(counts)}; the same command without --no-wait prints the answers")
             await batch_run.check_obstacle(batch, counts)
             return 0
         signals = await batch_run.work(batch, output)
