@@ -308,11 +308,8 @@ def _mean(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
 def _sums(task: Task, amounts: Sequence[Operand]) -> Iterator[Calculation]:
     """The sums of three or four values of one thing."""
     claim = task.claim
-    some = [
-        each
-        for each in amounts
-        if each.figure.unit == claim.unit and 0.002 < each.figure.value / claim.value < 1.01
-    ]
+    fit = (each for each in amounts if each.figure.unit == _like(claim, each.figure).unit)
+    some = [each for each in fit if 0.002 < each.figure.value / claim.value < 1.01]
     for values in (each for count in (3, 4) for each in combinations(some[:8], count)):
         each = sorted(values, key=lambda one: (one.passage, one.figure.start))
         first = each[0].figure

@@ -162,17 +162,16 @@ def rival_of(look: Look, at: int, match: Match) -> Match | None:
     if (own := _of_own_cell(look, at, match)) is not None:
         return replace(own, problem="elsewhere", is_sure=True)
     figure = look.figures[at]
-    if sum(each is not None and each.figure is match.figure for each in look.matches) > 1:
+    pairs = zip(look.figures, look.matches, strict=True)
+    if len({own.text for own, each in pairs if each is not None and each.figure is match.figure}) > 1:
         # "2,600 km² (about 1,000 square miles)" is one value.
         return None
-    found = [
+    found = (
         (_place(look, at, each), each)
         for each in others(look, at, [match.passage, *look.near[:3]])
         if may_stand_for(figure, each.figure)
-    ]
-    if not found:
-        return None
-    place, best = max(found, key=lambda each: each[0])
+    )
+    place, best = max(found, key=lambda each: each[0], default=(0.0, match))
     gain = place - _place(look, at, match)
     is_strong = gain - match.likeness >= _LONE_RIVAL and figure.kind != "date" and not figure.is_word
     # "Dropped 14 percent" is no "dropped to 46 percent".
@@ -209,10 +208,12 @@ def swapped(look: Look) -> dict[int, Match]:
             second = look.matches[other]
             if first is None or second is None or one in found:
                 continue
-            if passages[first.passage].group != passages[second.passage].group:
-                continue
+            is_of_one = passages[first.passage].group == passages[second.passage].group
             a, b = look.figures[one], look.figures[other]
-            if (a.kind, a.rate, a.unit) != (b.kind, b.rate, b.unit) or is_same(a, b):
+            if not is_of_one or (a.kind, a.rate, a.unit) != (b.kind, b.rate, b.unit) or is_same(a, b):
+                continue
+            if a.has_sign != b.has_sign and not (a.role or b.role):
+                # "Lost seven and has 19": a change is no level.
                 continue
             own = look.passage.moments
             order = _order(a, b, own[a.start], own[b.start])
@@ -230,9 +231,8 @@ def swapped(look: Look) -> dict[int, Match]:
             is_timed = all(year for _, year in times) or abs(places[0] - places[-1]) == 1
             gain += order * there < 0 and is_timed
             if gain > _SWAPPED:
-                found[one], found[other] = (
-                    replace(each, is_sure=gain > _SURELY_SWAPPED) for each in (second, first)
-                )
+                is_sure = gain > _SURELY_SWAPPED
+                found[one], found[other] = replace(second, is_sure=is_sure), replace(first, is_sure=is_sure)
     return found
 
 
@@ -256,10 +256,10 @@ def _place(look: Look, at: int, match: Match) -> float:
 
 
 def _beside(look: Look, at: int, match: Match) -> float:
-    """1 for each figure next to the claim that is next to the other value, too; half in another order."""
+    """1 for each figure next to the claim that is next to the other value, too; half in another order; 0 in tables."""
     starts = [each.start for each in look.corpus.passages[match.passage].figures]
     found = 0.0
-    for step in (-1, 1):
+    for step in () if look.passage.cells else (-1, 1):
         beside = look.matches[at + step] if 0 <= at + step < len(look.matches) else None
         if beside is not None and beside.passage == match.passage:
             away = starts.index(beside.figure.start) - starts.index(match.figure.start)

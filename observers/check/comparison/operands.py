@@ -86,7 +86,7 @@ class Operands:
         if figure.sign:
             names |= {"difference", "change"}
         if root((after.split() or [""])[0]) in cues["of"]:
-            names = (names | {"share"}) - {"sum"}
+            names.add("share")
         nearest = next(iter(self.look.near), -1)
         return Task(figure, frozenset(names), words, sentence, self._operands(at), nearest)
 

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-LANGUAGES = ("en", "de", "fr", "es", "it")
+LANGUAGES = ("en", "de", "fr", "es", "it", "pt")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _SHORTEST_BEGINNING = 4

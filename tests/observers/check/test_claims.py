@@ -59,6 +59,14 @@ def test_another_value_in_the_other_direction_is_red_whatever_its_passage_adds_u
     assert (claim.state, claim.instead, claim.note) == ("differs", "47 percent", "")
 
 
+def test_the_value_of_another_thing_is_doubtful_although_the_sentence_has_it_for_that_too() -> None:
+    source = "The port of Norrhaven handled 412,000 tonnes for Italy and 187,000 tonnes for China."
+    report = "The port of Norrhaven handled {} tonnes for Italy, more than twice as much as for China (187,000 tonnes)."
+    for said, state in (("412,000", "found"), ("187,000", "not found")):
+        first, *_, last = checked(report.format(said), source).claims
+        assert (first.state, last.state) == (state, "found")
+
+
 def test_red_shows_what_the_source_has_instead() -> None:
     claim = one("The plant in Oldham employs 4,821 people, most of them for years.", PLANT)
     assert (claim.state, claim.instead) == ("differs", "4,812 people" if " " in claim.instead else "4,812")
