@@ -81,7 +81,7 @@ def _bare(reading: Reading) -> Reading:
 
 def _are_cells(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
     """Whether two cells have the same number, and one has no unit in a heading, so that the other's may be meant."""
-    own, there = (each.unit or each.scale != 1 for each in (one, other))
+    own, there = (bool(each.unit) or each.scale != 1 for each in (one, other))
     if not (claim.is_cell and source.is_cell) or own == there:
         return False
     return abs(one.shown - other.shown) <= one.step / one.written / one.scale / 2 * (1 + 1e-6)

@@ -74,6 +74,7 @@ class _Finder:
         read = [read_header(each, style.words) for each in headings]
         self.may_be_year = not read or read[0].is_empty
         self.header = next((each for each in read if not each.is_empty), Suffix(1.0, None, 0))
+        self.is_million = any("(m)" in each for each in headings)
 
     def find(self) -> list[Figure]:
         text = self.text
@@ -167,13 +168,14 @@ class _Finder:
         if unit is not None and unit.name == "×" and numbers[0].value * scale > _MOST_TIMES:
             # "9.871-mal angemeldet" counts.
             suffix, unit = Suffix(scale, None, suffix.end if scale > 1 else end), None
-        is_plain = money is None and suffix.is_empty
+        is_plain, is_million = money is None and suffix.is_empty, self.text[end : suffix.end].strip() == "m"
         if is_plain and (self._year(match) or self._is_reference(match)):
             return
         if is_plain and not self.header.is_empty:
             scale, unit, is_plain = self.header.scale, self.header.unit, False
+            is_million = self.is_million
         readings = _readings(numbers, scale, unit)
-        if self.text[end : suffix.end].strip() == "m" and money is None:
+        if is_million and money is None:
             readings += _readings(numbers, 1e6, None)
         sign = self._sign(match)
         first = match.start("before") if money is not None else start
