@@ -35,7 +35,7 @@ from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files import evidence
 from ua_tui.tui.screens.files.claims import ClaimsScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.viewers.claims.checked import FoundCheck
+from ua_tui.tui.viewers.claims.checked import FoundCheck, find_check
 from ua_tui.tui.viewers.claims.marks import MarkedBody
 
 
@@ -298,6 +298,26 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
         await until(lambda: app.shown_text[-1] == "Checked: 1 doubtful claim.")
         await until(lambda: "? It grew by 58 percent." in screen_text(app))
         assert not (session / check_path("work_products/other.md")).exists()
+
+
+async def test_keys_that_come_before_the_check_is_read_are_told_so(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    goes_on, session = threading.Event(), write_session(tmp_path)
+
+    def find(path: Path) -> FoundCheck | None:
+        goes_on.wait(10)
+        return find_check(path)
+
+    monkeypatch.setattr(evidence, "find_check", find)
+    viewer = ViewerScreen(session / REPORT, session)
+    async with hosted(screen=viewer, size=(120, 40)) as (app, pilot):
+        await until(lambda: viewer.view.is_laid_out)
+        await pilot.press("tab", "a", "R")
+        assert app.shown_text
+        assert all("still being read" in text for text in app.shown_text), app.shown_text
+        goes_on.set()
+        await until(lambda: viewer.check is not None)
 
 
 async def test_nothing_is_decided_while_the_report_is_checked_again(

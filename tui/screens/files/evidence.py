@@ -41,6 +41,7 @@ _OLD = "This check is for another version of the file. Press R to check this one
 _NONE = "This report has not been checked. Press R to check it."
 _EMPTY = "The report has no claims to check."
 _NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
+_READING = "The check of this report is still being read. Press the key again."
 _NO_SESSION = "This file is not in a session, or it is part of a replay, so it cannot be checked."
 
 
@@ -53,6 +54,8 @@ class ReportScreen(DocumentScreen[None]):
     view = getters.query_one(ReportView)
     panel = getters.query_one(EvidencePanel)
     _checking = False
+    is_read = False
+    """Whether it is known which report the file is, and whether it was checked."""
     keeps_claim = False
     """Whether the current claim is brought into view again when another form of the report is laid out."""
 
@@ -136,6 +139,7 @@ class ReportScreen(DocumentScreen[None]):
 
     def _use(self, found: FoundCheck | None) -> None:
         had_marks = self.check is not None
+        self.is_read = True
         self.signing.file = found
         self.view.claim = -1
         self.panel.show_detail(None)
@@ -247,7 +251,7 @@ class ReportScreen(DocumentScreen[None]):
         """Whether there are claims; if there are none it is said why."""
         file = self.signing.file
         if file is None:
-            why = _NO_SESSION if has_format(self.path) else _NO_REPORT
+            why = _NO_REPORT if not has_format(self.path) else _NO_SESSION if self.is_read else _READING
         else:
             why = _EMPTY if self.check is not None else _OLD if file.is_old else _NONE
         if not self.claims and not self._checking:

@@ -137,6 +137,7 @@ class ViewerScreen(ReportScreen):
                     await asyncio.sleep(_PATIENCE_SECONDS)
                 document = await read_document(self.path, FULL_LIMIT, begin, _PATIENCE_SECONDS)
         except FileUnviewable as error:
+            self.is_read = True
             self._show_error(str(error))
             return
         self._is_loaded = True
