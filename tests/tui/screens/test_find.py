@@ -240,6 +240,7 @@ async def test_what_was_opened_from_a_part_of_the_hits_is_not_opened_again_with_
         return dataclasses.replace(found, partial=not patient)
 
     monkeypatch.setattr(KnowledgeReader, "search", search_in_parts)
+    monkeypatch.setattr("ua_tui.tui.screens.knowledge.find.POLL_SECONDS", 0.1)
     lay_session(tmp_path)
     may_end.set()
     async with finding(fill(tmp_path)) as (app, screen, pilot):
@@ -251,6 +252,13 @@ async def test_what_was_opened_from_a_part_of_the_hits_is_not_opened_again_with_
         await answered(screen)
         await until(lambda: all(each.group != "open" or each.is_finished for each in app.workers))
         assert [type(each) for each in app.screen_stack[1:]] == [FindScreen, ViewerScreen]
+        # While the same words are searched again, the hits of the last time are opened.
+        may_end.clear()
+        await pilot.press("q")
+        await until(lambda: screen._waits)
+        await pilot.press("enter")
+        await opened_viewer(app)
+        may_end.set()
 
 
 async def test_a_search_that_takes_long_is_repeated_less_often(tmp_path: Path, monkeypatch: Patch) -> None:

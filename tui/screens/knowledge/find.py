@@ -98,6 +98,7 @@ class FindScreen(Modal[None]):
         self._place = database
         self._sessions = sessions
         self._asked = ""
+        self._shown: str | None = None
         self._results = Results()
         self._waits = False
         self._opens_first = False
@@ -155,6 +156,7 @@ class FindScreen(Modal[None]):
             self._show(results, keep=True)
 
     def _show(self, results: Results, *, keep: bool) -> None:
+        self._shown = self._asked
         # Scores change with time.
         results = replace(results, hits=[msgspec.structs.replace(hit, score=0.0) for hit in results.hits])
         if results != self._results or not keep:
@@ -252,7 +254,7 @@ class FindScreen(Modal[None]):
 
     def action_open(self, what: Part = "passage") -> None:
         """Open the hit at its passage, its tool call or its session."""
-        if self._waits and what == "passage":
+        if self._waits and self._asked != self._shown and what == "passage":
             # The hits on screen are those of other words.
             self._opens_first = True
         elif self._place is not None and (hit := self._list.chosen) is not None:
