@@ -119,6 +119,16 @@ async def test_keys_typed_before_it_can_be_read_do_not_answer() -> None:
             assert app.answers.pop() is None
 
 
+async def test_a_dialog_is_not_wider_than_a_terminal_with_few_columns() -> None:
+    app = Stage()
+    async with app.run_test(size=(24, 12)) as pilot:
+        for dialog in (PermissionScreen(SEND), AuthScreen(AUTH), quit_screen(), FolderTrustScreen(FOLDER)):
+            await app.ask(pilot, dialog)
+            assert dialog.query_one(Box).region.width == 24
+            dialog.withdraw()
+            await pilot.pause()
+
+
 async def test_neither_someone_who_types_on_nor_a_click_answers_by_accident() -> None:
     app = Stage()
     async with app.run_test() as pilot:
