@@ -134,7 +134,7 @@ async def test_a_page_is_no_step_where_there_is_no_room_for_a_command(tmp_path: 
         await pilot.press("ctrl+p")
         await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
         shown = app.screen.query_one(CommandList)
-        shown.styles.width = 0
+        shown.styles.width = shown.styles.min_width = 0
         await until(lambda: not shown.scrollable_content_region)
         shown.clear_options().add_options(["one", "two"])
         shown.highlighted = 1
@@ -161,7 +161,7 @@ async def test_a_command_is_chosen_also_while_there_is_no_room_for_it(tmp_path: 
         await until(lambda: isinstance(app.screen, Palette) and "One" in screen_text(app))
         shown = app.screen.query_one(CommandList)
         # As before the rows of a search are laid out.
-        shown.styles.width = 0
+        shown.styles.width = shown.styles.min_width = 0
         await until(lambda: not shown.scrollable_content_region)
         await pilot.press("down", "enter")
         await until(lambda: ran == ["one"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +108,17 @@ async def test_a_page_is_no_step_where_there_is_no_room_for_a_line() -> None:
         found.clear_options().add_options(["one", "two"])
         await pilot.press("home", "pagedown", "pageup")
         assert found.highlighted == 0
+
+
+@pytest.mark.parametrize("keys", [("ctrl+p", *"co"), (*"/agents", "enter")])
+async def test_a_list_is_shown_where_there_is_no_room_for_a_character(
+    tmp_path: Path, keys: Sequence[str]
+) -> None:
+    async with opened(tmp_path, (80, 20)) as (_, app, pilot):
+        await pilot.press(*keys)
+        await until(lambda: len(app.screen.query(OptionList)) == 1)
+        await until(lambda: app.screen.query_one(OptionList).highlighted == 0)
+        for width in range(10, 0, -1):
+            await pilot.resize_terminal(width, 20)
+            await pilot.pause()
+        assert app.screen.query_one(OptionList).highlighted == 0
