@@ -53,8 +53,8 @@ def not_own(path: Path, effect: str) -> str:
     problem = _key(user_state_path("ua-tui"))[1]
     return (
         f"'{clean_line(path.name, 300)}' was not made by this program for this user{problem and f' ({problem})'}: "
-        f"{effect} until `ua-tui trust adopt {clean_line(shlex.quote(str(path)), 700)}` makes it yours. Then its "
-        "queries, rules and answers count"
+        f"{effect} until `ua-tui trust adopt {clean_line(shlex.quote(str(path)), 700)}` makes it yours. Then what it "
+        "contains counts"
     )
 
 
