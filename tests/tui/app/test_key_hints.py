@@ -59,7 +59,7 @@ async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path)
         assert "Ask anything" in shown_text(app)
         await pilot.press("f3")
         await pilot.pause()
-        assert "Esc returns to the prompt" in screen_text(app)
+        assert "Esc returns here" in screen_text(app)
         await pilot.press("escape", "x")
         await pilot.pause()
         assert app.frame.prompt.text == "x"

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from ua_tui.tui.app.app import UaTuiApp
 
-PANE_KEYS = "returns to the prompt · keys act on this pane"
-
-
 MOVED_SECONDS = 1.0
 """A person who presses Esc until they are in the prompt presses it once too often within this time."""
 REPEAT_SECONDS = 0.15
@@ -70,13 +67,12 @@ class Escape:
         words = (getattr(node, "escape_clears", "") for node in focused.ancestors_with_self)
         app.status.escape = next(filter(None, words), "") or self.word
         app.status.pane_keys = tuple(hints_of(focused, app.keys))
-        way_back = f"{shown('stop')} {PANE_KEYS} ({shown('help.here')} for help)"
         text = app.frame.placeholder
         if focused is not prompt and not prompt.disabled:
-            text = way_back
+            text = f"{shown('stop')} returns here · {shown('help.here')} lists the keys of this pane"
         elif prompt.agent_runs and text == ASK:
             # Another program's session says who runs it, and how it is stopped.
-            text = f"{shown('prompt.send')} queues the next query · {shown('prompt.steer')} sends it to the running one"
+            text = f"{shown('prompt.send')} queues the next query · {shown('prompt.steer')} sends it now"
         if str(prompt.placeholder) != text:
             prompt.placeholder = Content(text)
 
