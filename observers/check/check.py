@@ -23,7 +23,7 @@ def check_document(document: Document, sources: Sequence[Source], *, files: Coll
     """
     style = style_of(" ".join(block.text for block in document.blocks[:400]))
     corpus = PassageIndex(sources)
-    places = Places(document.blocks)
+    places = Places(document.blocks, style.words.abbreviations)
     quotations = [*check_quotations(document, corpus, places, style)]
     altered = [range(at, at + len(each.quote.exact)) for at, each in quotations if each.state == "differs"]
     figures = check_figures(document, style, corpus, places)

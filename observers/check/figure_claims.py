@@ -9,7 +9,7 @@ from typing import Any
 
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import check_stopped
-from ua_tui.observers.check.blocks import Document, Places
+from ua_tui.observers.check.blocks import Document, Places, sentences
 from ua_tui.observers.check.comparison.calculation import Calculation, Operand
 from ua_tui.observers.check.comparison.compare import Problem
 from ua_tui.observers.check.comparison.doubts import (
@@ -26,7 +26,6 @@ from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.numbers import Style
 from ua_tui.observers.check.figures.vocabulary import roots
 from ua_tui.observers.check.passages import Passage as Sentence
-from ua_tui.observers.check.reading import sentences
 from ua_tui.observers.check.sources import PassageIndex
 
 _MOST = 5_000

@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 
 _LARGEST = 30 << 20
 """Bytes of a document that are parsed."""
-_LONGEST_SENTENCE = 1_000
-"""Characters after which what has no full stop is cut, so that the work for a figure is bounded."""
-_ARTICLES = (" der", " den", " dem", " am", " vom", " zum")
-_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+(?=[\"'“‘„«(\[]?[^\Wa-z_])")
 # In Markdown, the number of a source, and the line that has its address.
 _NUMBERED = re.compile(r"\[(\d{1,3})\](?!\()")
 _ADDRESSES = re.compile(r"^ {0,3}\[(\d{1,3})\]:", re.M)
 _COLUMN = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\Z)[+−–-]?[\d.,]*\d ?%?")
-_LAST_WORD = re.compile(r"([\w.]+)\.\Z")
 
 
 def read_document(data: bytes | str, media_type: str) -> Document:
@@ -61,36 +56,6 @@ def read_document(data: bytes | str, media_type: str) -> Document:
     else:
         _read_text(text, document)
     return document
-
-
-def sentences(text: str, abbreviations: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """The ranges of the sentences of a block; one that is too long is cut at a space."""
-    start = 0
-    for match in _END.finditer(text):
-        if _goes_on(text, start, match, abbreviations):
-            continue
-        yield from _cut(text, start, match.end())
-        start = match.end()
-    if start < len(text):
-        yield from _cut(text, start, len(text))
-
-
-def _goes_on(text: str, start: int, match: re.Match[str], abbreviations: frozenset[str]) -> bool:
-    """Whether a full stop belongs to an abbreviation, an initial or, as in "der 12. Juni", an ordinal."""
-    last = _LAST_WORD.search(text, max(start, match.start() - 24), match.start() + 1)
-    word = last[1].casefold() if last else ""
-    if word.isdigit():
-        return len(word) < 3 and text[: match.start() - len(word)].rstrip().endswith(_ARTICLES)
-    return word in abbreviations or (len(word) == 1 and text[match.start() - 1].isupper())
-
-
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while end - start > _LONGEST_SENTENCE:
-        space = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
-        stop = space + 1 if space > 0 else start + _LONGEST_SENTENCE
-        yield start, stop
-        start = stop
-    yield start, end
 
 
 @cache

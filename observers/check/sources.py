@@ -10,10 +10,11 @@ from functools import cache, cached_property
 
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import check_stopped
+from ua_tui.observers.check.blocks import sentences
 from ua_tui.observers.check.figures.numbers import Style, style_of
 from ua_tui.observers.check.figures.vocabulary import roots
 from ua_tui.observers.check.passages import Passage
-from ua_tui.observers.check.reading import read_document, sentences
+from ua_tui.observers.check.reading import read_document
 
 _LONGEST_PASSAGE = 700
 """Characters after which a paragraph is cut at the end of a sentence: a paragraph of four or five sentences."""

@@ -44,6 +44,14 @@ def test_a_link_was_read_or_found_or_never_seen(url: str, state: str, was_read: 
     assert bare.state == state
 
 
+def test_a_claim_has_the_sentence_that_it_is_in() -> None:
+    own = 'As Dr. Lee says, "it [never](https://news.example/b) stops".'
+    before, after = ("Sales of 750 watts and more rose again. " * 40, " The rest is old." * 40)
+    claims = check(f"{before}{own}{after}", "text/markdown", SOURCES).claims
+    said = {claim.sentence for claim in claims if claim.kind != "figure"}
+    assert said == {'As Dr. Lee says, "it never stops".'}
+
+
 def test_each_address_is_one_claim_and_anchors_are_none() -> None:
     report = f"[a]({PAGE}) and [b]({PAGE}#x), [mail](mailto:a@b.example), [up](#top) and [file](notes.md)."
     assert len(check(report, "text/markdown", SOURCES).claims) == 1

@@ -10,7 +10,8 @@ from tests.observers.check.sources import check, checked
 from tests.pdf_files import pdf_file, protected
 from ua_tui.core.claims.records import Check, Claim, Source, TextQuote
 from ua_tui.core.concurrency.cancellation import Stopped, stoppable
-from ua_tui.observers.check.reading import read_document, sentences
+from ua_tui.observers.check.blocks import sentences
+from ua_tui.observers.check.reading import read_document
 
 HTML = """<!doctype html><html><head><title>T</title><style>p { x: 1 }</style><script>var a = "11 cats"</script>
 </head><body>
