@@ -211,6 +211,16 @@ async def test_an_empty_list_offers_only_keys_that_do_something(tmp_path: Path) 
         assert "c cancel" not in screen_text(app)
 
 
+async def test_names_of_batches_and_workers_have_room_on_a_small_screen(tmp_path: Path) -> None:
+    source = PlayedSource(tmp_path)
+    async with fleet(source, (60, 16)) as (app, screen, pilot):
+        await play(screen, source, FLEET)
+        await pilot.press("b")
+        await until(lambda: "weekly 2" in screen_text(app))
+        await pilot.press("m")
+        await until(lambda: "worker-3:1" in screen_text(app) and "1m 20s ago" in screen_text(app))
+
+
 async def test_batches_and_workers_have_lists_of_their_own(tmp_path: Path) -> None:
     source = PlayedSource(tmp_path)
     async with fleet(source, (120, 40)) as (app, screen, pilot):

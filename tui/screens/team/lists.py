@@ -114,9 +114,10 @@ class FleetList(ColumnList[Any]):
         return columns
 
     def _of_batches(self, width: int) -> list[Column[Any]]:
-        columns: list[Column[Any]] = [
-            Column("batch", 0, lambda row: row.name, self.rich_style),
-            Column("owner", 8, lambda row: row.owner, self.muted),
+        columns = [Column[Any]("batch", 0, lambda row: row.name, self.rich_style)]
+        if width >= 64:
+            columns.append(Column("owner", 8, lambda row: row.owner, self.muted))
+        columns += [
             self._number("finished", 13, lambda row: f"{row.done:,} of {row.total:,}"),
             self._number("failed", 6, lambda row: _count(row.failed)),
             self._number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
@@ -136,7 +137,7 @@ class FleetList(ColumnList[Any]):
             Column("worker", 0, lambda row: row.name, self.rich_style),
             Column("", 8, lambda row: "draining" if row.draining else "", self.muted),
             self._number("slots", 8, lambda row: f"{row.busy} of {row.slots}"),
-            Column("version", 16, lambda row: row.version, self.muted),
+            *([Column[Any]("version", 16, lambda row: row.version, self.muted)] if width >= 80 else ()),
             self._number("seen", 11, lambda row: f"{self._ago(row.seen)} ago"),
         ]
 
