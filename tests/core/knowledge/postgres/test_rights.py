@@ -158,6 +158,19 @@ def test_a_role_forgets_its_own(cluster: Cluster, team_database: Database, peopl
     assert (found(worker, "emu"), found(worker, "wombat")) == ([], [(HERE, "A")])
 
 
+def test_a_row_that_is_no_tombstone_hinders_nobody(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    worker, bob = address_of(team_database), stored.address_for(cluster, team_database, people[1])
+    fill(worker, HERE, document("quokka", title="A", url=URL))
+    with psycopg.connect(bob.url, autocommit=True, options="-c search_path=ua_tui") as db:
+        db.execute("INSERT INTO k_forgotten (entry) VALUES ('{')")
+    assert forget(worker, source=URL).documents == 1
+    with open_store(worker) as store:
+        assert store.finish_forgetting()
+        assert store.rows("state")[0][-1] == 2
+
+
 def test_nobody_removes_what_is_of_others_or_adds_to_their_sessions(
     cluster: Cluster, team_database: Database, people: tuple[str, str]
 ) -> None:
