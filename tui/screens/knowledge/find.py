@@ -97,8 +97,7 @@ class FindScreen(Modal[None]):
         self._reader = KnowledgeReader(database)
         self._place = database
         self._sessions = sessions
-        self._asked = ""
-        self._shown: str | None = None
+        self._asked = self._shown = ""
         self._results = Results()
         self._waits = False
         self._opens_first = False
