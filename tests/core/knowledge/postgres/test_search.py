@@ -56,7 +56,7 @@ def test_a_search_that_is_stopped_leaves_its_connection_to_the_next(
         assert search.search("weather").hits
         with busy(team_database):
             with stoppable(_Late()):
-                results = search.search("weather")
+                results = search.search("weather", budget=1)
             assert (results.hits, results.partial) == ((), True)
         # The connection serves the next search.
         assert len(search.search("weather").hits) == 9
