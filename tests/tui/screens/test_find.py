@@ -226,6 +226,23 @@ async def test_enter_opens_a_hit_at_its_place_and_waits_for_the_hits_of_what_was
         await until(lambda: "strongest motor" in screen_text(app))
 
 
+async def test_enter_opens_the_newest_text_as_soon_as_it_is_found(tmp_path: Path, monkeypatch: Patch) -> None:
+    search, may_end = KnowledgeReader.search, asyncio.Event()
+
+    async def search_later(reader: KnowledgeReader, text: str, **more: Any) -> Any:
+        await may_end.wait()
+        return await search(reader, text, **more)
+
+    monkeypatch.setattr(KnowledgeReader, "search", search_later)
+    lay_session(tmp_path)
+    screen = FindScreen(fill(tmp_path), SessionAccess())
+    async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
+        await until(lambda: screen.is_mounted and screen._waits)
+        await pilot.press("enter")
+        may_end.set()
+        await until(lambda: app.screen is not screen)
+
+
 async def test_what_was_opened_from_a_part_of_the_hits_is_not_opened_again_with_all_of_them(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:

@@ -253,8 +253,8 @@ class FindScreen(Modal[None]):
 
     def action_open(self, what: Part = "passage") -> None:
         """Open the hit at its passage, its tool call or its session."""
-        if self._waits and self._asked != self._shown and what == "passage":
-            # The hits on screen are those of other words.
+        if what == "passage" and self._waits and (self._asked != self._shown or not self._list.chosen):
+            # The hits on screen are those of other words, or there are none yet.
             self._opens_first = True
         elif self._place is not None and (hit := self._list.chosen) is not None:
             start_job(self, partial(self._open, self._place, hit, what), "open")
