@@ -219,4 +219,8 @@ def terminal(
     try:
         yield Terminal(child, columns, rows)
     finally:
-        child.close(force=True)
+        try:
+            child.close(force=True)
+        except pexpect.ExceptionPexpect:
+            # On a busy machine a program that was killed is gone a moment later.
+            wait_until(lambda: not child.isalive())

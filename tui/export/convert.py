@@ -51,7 +51,7 @@ _LINE = re.compile(r"\r\n|\r|\n")
 # An even number of backslashes escapes nothing behind them.
 _MARKUP = re.compile(r"(?<!\\)((?:\\\\)*+)<(?=[a-zA-Z/!?])(?!https?://)")
 _BRACKET = re.compile(r"(?<!\\)((?:\\\\)*+)\[")
-_PICTURE_SIGN = re.compile(r"!+(?=\[)")
+_PICTURE_SIGN = re.compile(r"(?<!!)!++(?=\[)")
 _UNSAFE_LINK = re.compile(r"([(<:]\s*)(?:javascript|vbscript|data|file)\s*:", re.IGNORECASE)
 _SPEAKER = re.compile(r"([.!?…\"'”’»;](?:</(?:b|em|i|q|span|strong)>)*+)\s*+(?=<cite\b)", re.IGNORECASE)
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)

@@ -14,6 +14,7 @@ from ua_tui.core.claims.records import Passage, TextQuote
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import ArtifactSaved, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.tui.export.convert import harmless_markdown
 from ua_tui.tui.export.marks import mark_markdown
 
 HOSTILE = """<!doctype html><html><head><base href="https://evil.example/"><title></title><script>x</script>
@@ -137,6 +138,12 @@ def test_texts_with_markup_are_only_text(session: Recorded) -> None:
     text = exported(session.folder)
     assert_harmless(text)
     assert "alert(1)" in page_of(text).text_content()
+
+
+def test_a_run_of_signs_that_begin_no_picture_is_searched_once() -> None:
+    # From each sign anew it would take minutes.
+    text = "!" * 200_000
+    assert harmless_markdown([text, f"{text}[a](b)"]) == [text, "[a](b)"]
 
 
 def test_claims_that_the_text_does_not_have_are_only_listed(session: Recorded) -> None:
