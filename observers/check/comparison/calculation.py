@@ -185,7 +185,7 @@ def _miscalculated(task: Task, found: Sequence[Calculation]) -> Calculation | No
     made = next(said, None)
     if made is None or made.level < 1 or not made.is_of_one:
         return None
-    if made.name == "difference" and any(each.figure.is_bare for each in made.operands) > claim.is_bare:
+    if made.name == "difference" and not claim.is_bare and any(each.figure.is_bare for each in made.operands):
         # "At polling station 34" says of no percentage.
         return None
     own = made.claim.readings[0]
@@ -300,7 +300,7 @@ def _mean(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
     count, written = second.readings[0].plain, second.readings[0].written if second.unit == "time" else 0.0
     if claim.unit != one.figure.unit or count <= 1 or second.has_sign:
         return
-    if (claim.rate in RATES or written) and abs(RATES.get(claim.rate, 0.0) - written) > 1:
+    if abs(RATES.get(claim.rate, 0.0) - written) > 1:
         return
     yield Calculation("mean", claim, one.figure.value / count, "{} / {}", (one, other))
 

@@ -122,8 +122,10 @@ def misdated(look: Look, at: int) -> Match | None:
 def _is_own_date(look: Look, figure: Figure) -> bool:
     """Whether a date may be that of the report, in a line below its title, or names a row of a table."""
     own = look.passage
-    if own.cells or figure.kind != "date":
-        return figure.kind == "date" and figure.end <= own.cells[0].end
+    if figure.kind != "date":
+        return False
+    if own.cells:
+        return figure.end <= own.cells[0].end
     return 0 < own.number <= _BELOW_TITLE and not own.start and len(own.sentence.split()) <= _SHORT
 
 
